@@ -1,0 +1,267 @@
+"""A snapshot's arrays, strings and documents as plain files that are mapped, not loaded.
+
+::
+
+    <name>.npy                    an array
+    <name>.utf8                   strings, one after the other; string i is bytes offsets[i]:offsets[i + 1]
+    <name>.offsets.npy            int64, one more than there are strings
+    <name>.hashes.npy  .rows.npy  hashes of the strings in ascending order, and the row of each
+    <name>.json                   a document
+    manifest.json                 written last: kind of each column; size and checksum of each file
+"""
+
+from __future__ import annotations
+
+import array as packed
+import hashlib
+import json
+import mmap
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate, islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippo_lit.disk import ADVICE_REBUILD, reporting
+from hippo_lit.errors import FormatVersionError, IndexCorruptError
+from hippo_lit.string_column import StringColumn, encode, hash64
+
+MANIFEST = "manifest.json"
+FORMAT_VERSION = 1
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_FILE = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9]+){1,2}")
+_PAGE_ROWS = 4096
+
+T = TypeVar("T")
+
+
+class ColumnWriter:
+    """Writes columns into an existing empty folder; `finish` makes them readable.
+
+    As a context, it finishes where no error came up. Every name serves once, [a-z][a-z0-9_]*. Raises
+    ValueError for a bad name or an array of objects, StoreError where the disk refuses.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+        self._kinds: dict[str, dict[str, Any]] = {}
+        self._files: dict[str, dict[str, Any]] = {}
+
+    def array(self, name: str, values: NDArray[Any]) -> None:
+        """Any shape, any dtype but objects."""
+        self._register(name, kind="array")
+        self._write_array(f"{name}.npy", values)
+
+    def strings(self, name: str, values: Iterable[str], *, lookup: bool = True) -> None:
+        """Strings of any content, taken a page at a time; without `lookup`, `index_of` is not offered."""
+        self._register(name, kind="strings", lookup=lookup)
+        offsets, hashes = packed.array("q", [0]), packed.array("Q")
+        with self._create(f"{name}.utf8") as file:
+            rest = iter(values)
+            while page := [encode(value) for value in islice(rest, _PAGE_ROWS)]:
+                file.write(b"".join(page))
+                offsets.extend(accumulate(map(len, page), initial=offsets.pop()))
+                if lookup:
+                    hashes.extend(map(hash64, page))
+        self._write_array(f"{name}.offsets.npy", np.frombuffer(offsets, dtype=np.int64))
+        if lookup:
+            keys = np.array(hashes, dtype=np.uint64)
+            rows = np.argsort(keys, kind="stable")
+            self._write_array(f"{name}.hashes.npy", keys[rows])
+            self._write_array(f"{name}.rows.npy", rows.astype(np.int64))
+
+    def document(self, name: str, value: Any) -> None:
+        """Anything that JSON can hold; read whole when the columns are opened, so keep it small."""
+        self._register(name, kind="document")
+        with self._create(f"{name}.json") as file:
+            file.write(json.dumps(value, allow_nan=False).encode())
+
+    def finish(self) -> None:
+        """Write the manifest. Without it the folder cannot be opened."""
+        manifest = {"format": FORMAT_VERSION, "columns": self._kinds, "files": self._files}
+        with reporting("write", self._folder / MANIFEST):
+            (self._folder / MANIFEST).write_text(json.dumps(manifest, indent=1), encoding="utf-8")
+
+    def __enter__(self) -> ColumnWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self.finish()
+
+    def _register(self, name: str, **kind: Any) -> None:
+        if not _NAME.fullmatch(name) or name in self._kinds or f"{name}.json" == MANIFEST:
+            raise ValueError(f"{name!r} is taken, or no name for a column ([a-z][a-z0-9_]*)")
+        self._kinds[name] = kind
+
+    def _create(self, file: str) -> _CheckedFile:
+        return _CheckedFile(self._folder / file, self._files)
+
+    def _write_array(self, file: str, values: NDArray[Any]) -> None:
+        if values.dtype.hasobject:
+            raise ValueError(f"{file}: an array of Python objects cannot be stored")
+        with self._create(file) as out:
+            np.lib.format.write_array(out, values, allow_pickle=False)
+        self._files[file] |= {"dtype": values.dtype.str, "shape": values.shape}
+
+
+class Columns:
+    """The columns of a finished folder, mapped when this object is made.
+
+    They stay readable when the folder is removed later. Raises IndexCorruptError that names what is
+    missing or short, FormatVersionError (found, expected). Checksums are left to `verify`.
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self._folder = Path(folder)
+        with reporting("read", self._folder):
+            self._files, kinds = self._read_manifest()
+            self._columns = {name: self._open(name, kind) for name, kind in kinds.items()}
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Read-only; pages come from disk as they are touched."""
+        return self._get(name, np.ndarray)
+
+    def strings(self, name: str) -> StringColumn:
+        return self._get(name, StringColumn)
+
+    def document(self, name: str) -> Any:
+        return self._get(name, _Document).value
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def verify(self) -> None:
+        """Compare every file with its checksum. Raises IndexCorruptError that names those that differ."""
+        differing = []
+        for file, expected in self._files.items():
+            with reporting("read", self._folder / file), (self._folder / file).open("rb") as stream:
+                if hashlib.file_digest(stream, _digest).hexdigest() != expected["blake2b"]:
+                    differing.append(file)
+        if differing:
+            raise self._damaged(f"not what was written: {', '.join(sorted(differing))}")
+
+    def _read_manifest(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        path = self._folder / MANIFEST
+        try:
+            manifest = json.loads(path.read_bytes())
+            found, files, kinds = manifest["format"], manifest["files"], manifest["columns"]
+            if found == FORMAT_VERSION:
+                for file, entry in files.items():
+                    if not _FILE.fullmatch(file) or not isinstance(entry["blake2b"], str):
+                        raise self._damaged(f"{MANIFEST} has no proper entry for {file!r}")
+                    self._check_size(file, entry["bytes"])
+                return dict(files), {name: dict(kind) for name, kind in kinds.items()}
+        except FileNotFoundError as e:
+            raise self._damaged(f"{MANIFEST} is missing") from e
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as e:
+            raise self._damaged(f"{MANIFEST} cannot be read ({e})") from e
+        raise FormatVersionError(
+            f"{self._folder} has format {found!r}, and this version of hippo-lit reads format "
+            f"{FORMAT_VERSION}. {ADVICE_REBUILD}",
+            path=str(self._folder),
+            found=found,
+            expected=FORMAT_VERSION,
+        )
+
+    def _check_size(self, file: str, expected: int) -> None:
+        try:
+            size = (self._folder / file).stat().st_size
+        except FileNotFoundError as e:
+            raise self._damaged(f"{file} is missing") from e
+        if size != expected:
+            raise self._damaged(f"{file} has {size} bytes instead of {expected}")
+
+    def _open(self, name: str, kind: dict[str, Any]) -> NDArray[Any] | StringColumn | _Document:
+        match kind:
+            case {"kind": "array"}:
+                return self._map_array(f"{name}.npy")
+            case {"kind": "strings", "lookup": bool(lookup)}:
+                return StringColumn(
+                    str(self._folder / name),
+                    self._map_bytes(f"{name}.utf8"),
+                    self._map_array(f"{name}.offsets.npy"),
+                    self._map_array(f"{name}.hashes.npy") if lookup else None,
+                    self._map_array(f"{name}.rows.npy") if lookup else None,
+                )
+            case {"kind": "document"}:
+                try:
+                    return _Document(json.loads(self._map_bytes(f"{name}.json")[:]))
+                except (ValueError, RecursionError) as e:
+                    raise self._damaged(f"{name}.json cannot be read ({e})") from e
+        raise self._damaged(f"{MANIFEST} describes {name!r} in an unknown way")
+
+    def _map_array(self, file: str) -> NDArray[Any]:
+        expected = self._entry(file)
+        try:
+            mapped = np.load(self._folder / file, mmap_mode="r", allow_pickle=False)
+            values = np.asarray(mapped)  # a plain view: numpy's memmap class costs at every slice
+        except (ValueError, EOFError, OverflowError) as e:
+            raise self._damaged(f"{file} cannot be read ({e})") from e
+        if [values.dtype.str, list(values.shape)] != [expected.get("dtype"), expected.get("shape")]:
+            raise self._damaged(f"{file} holds {values.dtype.str} {values.shape}, not what was written")
+        return values
+
+    def _map_bytes(self, file: str) -> mmap.mmap | bytes:
+        if self._entry(file)["bytes"] == 0:
+            return b""  # nothing to map
+        with (self._folder / file).open("rb") as stream:
+            return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+
+    def _entry(self, file: str) -> dict[str, Any]:
+        if file not in self._files:
+            raise self._damaged(f"{MANIFEST} does not list {file}")
+        return dict(self._files[file])
+
+    def _get(self, name: str, kind: type[T]) -> T:
+        column = self._columns.get(name)
+        if not isinstance(column, kind):
+            raise self._damaged(f"it has no {kind.__name__.strip('_').lower()} {name!r}")
+        return column
+
+    def _damaged(self, what: str) -> IndexCorruptError:
+        return IndexCorruptError(
+            f"the snapshot {self._folder} is damaged: {what}. {ADVICE_REBUILD}", path=str(self._folder)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    value: Any
+
+
+class _CheckedFile:
+    """A file being written; its size and checksum go into `entries` when it is closed."""
+
+    def __init__(self, path: Path, entries: dict[str, dict[str, Any]]) -> None:
+        self._path, self._entries = path, entries
+        self._size, self._hash = 0, _digest()
+
+    def write(self, data: bytes) -> int:
+        self._size += len(data)
+        self._hash.update(data)
+        with reporting("write", self._path):
+            return self._file.write(data)
+
+    def __enter__(self) -> _CheckedFile:
+        with reporting("write", self._path):
+            self._file = self._path.open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with reporting("write", self._path):
+            self._file.close()  # flushes: a full disk may show only here
+        self._entries[self._path.name] = {"bytes": self._size, "blake2b": self._hash.hexdigest()}
+
+
+def _digest() -> hashlib.blake2b:
+    return hashlib.blake2b(digest_size=16)

@@ -1,0 +1,186 @@
+"""Settings: TOML files checked by pydantic. Precedence: default < file < environment < command line.
+
+Secrets are never settings: a section names the environment variable that holds its key. Every other
+setting can be given as `HIPPO_LIT_<SECTION>__<KEY>` in the environment or `--set section.key=value`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hippo_lit.errors import ConfigError
+
+ENV_PREFIX = "HIPPO_LIT_"
+
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class EmbeddingSettings(_Section):
+    """Who turns texts into vectors. "minilm" is the model the `embedded` extra installs."""
+
+    kind: Literal["sentence-transformers", "openai", "hash"] = "sentence-transformers"
+    model: str = "minilm"
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    dimensions: int | None = Field(default=None, ge=1)
+    style: str = "auto"
+    batch_size: Count = 64
+
+
+class LLMSettings(_Section):
+    """The chat model, for extraction, filtering and answers; "none" works without one."""
+
+    kind: Literal["none", "openai"] = "none"
+    model: str = "gpt-4o-mini"
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_tokens: Count = 2048
+    seed: int | None = 0
+    response_format: Literal["auto", "json_schema", "json_object", "text"] = "auto"
+    timeout_s: Seconds = 60.0
+    deadline_s: Seconds = 300.0
+    max_attempts: Count = 6
+    concurrency: Count = 8
+    price_in_per_million: Weight | None = None
+    price_out_per_million: Weight | None = None
+
+
+class ExtractSettings(_Section):
+    """How facts are found: "spacy" (rules, no key), "llm", "simple" (any script), "none"."""
+
+    kind: Literal["spacy", "llm", "simple", "none"] = "spacy"
+    passage_chars: int = Field(default=4000, ge=200)
+
+
+class FilterSettings(_Section):
+    """Recognition memory: which candidate facts are kept.
+
+    "linked" needs no LLM; "llm" asks the chat model; "all" keeps the best `max_facts` as they come.
+    """
+
+    kind: Literal["linked", "llm", "all"] = "linked"
+    linking_top_k: Count = 5
+    max_facts: Count = 4
+    cutoff: Share = 0.6
+
+
+class LexicalSettings(_Section):
+    """The two-pass retriever of REFERENCE 1."""
+
+    tokenizer: str = "plain"
+    include_title: bool = False
+    k1: Weight = 1.5
+    b: Share = 0.75
+    w_bm25: Weight = 0.5
+    w_graph: Weight = 0.3
+    w_recency: Weight = 0.2
+    seed_hits: Count = 10
+    max_hops: int = Field(default=2, ge=0, le=10)
+
+
+class Bm25Settings(_Section):
+    """BM25 over title and abstract: the `bm25` mode and the lexical half of `hybrid`."""
+
+    tokenizer: str = "unicode-stem"
+    k1: Weight = 1.5
+    b: Share = 0.75
+
+
+class HybridSettings(_Section):
+    """score = dense_share * minmax(dense) + (1 - dense_share) * minmax(bm25)."""
+
+    dense_share: Share = 0.7
+
+
+class Settings(_Section):
+    """Everything that can be set, by section."""
+
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    llm: LLMSettings = LLMSettings()
+    extract: ExtractSettings = ExtractSettings()
+    filter: FilterSettings = FilterSettings()
+    lexical: LexicalSettings = LexicalSettings()
+    bm25: Bm25Settings = Bm25Settings()
+    hybrid: HybridSettings = HybridSettings()
+
+
+def load_settings(
+    file: Path | None = None,
+    overrides: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> Settings:
+    """Settings from an optional TOML file, the environment and `section.key=value` overrides.
+
+    Raises ConfigError naming the key and, for a wrong name, the nearest right ones.
+    """
+    layers: dict[str, Any] = {}
+    if file is not None:
+        layers = _read_toml(file)
+    for name, value in sorted((os.environ if environ is None else environ).items()):
+        if name.startswith(ENV_PREFIX) and "__" in name:
+            section, _, key = name.removeprefix(ENV_PREFIX).lower().partition("__")
+            _assign(layers, f"{section}.{key}", value, origin=f"environment variable {name}")
+    for override in overrides:
+        key, separator, value = override.partition("=")
+        if not separator:
+            raise ConfigError(f"--set {override!r}: write it as section.key=value", key=override)
+        _assign(layers, key.strip(), value.strip(), origin=f"--set {override}")
+    return validate(layers, origin=str(file) if file else "settings")
+
+
+def validate(data: Mapping[str, Any], *, origin: str = "settings") -> Settings:
+    """Check a mapping of sections. Raises ConfigError."""
+    try:
+        return Settings.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise ConfigError(f"{origin}: there is no setting {key!r}{_nearest(key)}", key=key) from error
+        shown = repr(first["input"])[:80]
+        raise ConfigError(f"{origin}: {key} = {shown}: {first['msg']}", key=key) from error
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"{file}: no such settings file", key=str(file)) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read: {error}", key=str(file)) from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: not valid TOML: {error}", key=str(file)) from error
+
+
+def _assign(layers: dict[str, Any], dotted: str, text: str, *, origin: str) -> None:
+    section, separator, key = dotted.partition(".")
+    if not separator or not section or not key:
+        raise ConfigError(f"{origin}: {dotted!r} is not of the form section.key", key=dotted)
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text  # a bare word is a string: --set filter.kind=llm
+    layers[section] = {**layers.get(section, {}), key: value}
+
+
+def _nearest(key: str) -> str:
+    import difflib
+
+    known = [f"{s}.{k}" for s, f in Settings.model_fields.items() for k in type(f.default).model_fields]
+    close = difflib.get_close_matches(key, [*known, *Settings.model_fields], n=2, cutoff=0.5)
+    return f"; did you mean {' or '.join(close)}?" if close else ""

@@ -1,0 +1,1 @@
+"""Recognition memory: which candidate facts bear on a question."""

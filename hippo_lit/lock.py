@@ -1,0 +1,121 @@
+"""One writer at a time, across processes.
+
+The lock is the kernel's (flock), so that it vanishes with the process that held it, however that process
+died. What `writer.lock` contains only tells a waiting person whom they are waiting for.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from hippo_lit.disk import reporting
+from hippo_lit.errors import IndexLockedError, IndexNotFoundError
+from hippo_lit.text import clean
+
+LOCK_FILE = "writer.lock"
+_POLL_S = 0.05
+_MAX_BYTES = 4096
+
+
+class WriterLock:
+    """The right to write to the index in `folder`, held from `acquire` to `release` or as a context.
+
+    `wait_s` (≥ 0) is how long to wait for another writer before IndexLockedError is raised. The lock
+    belongs to the object: a second one in the same process is refused like any other writer.
+    """
+
+    def __init__(self, folder: Path | str, wait_s: float = 0.0) -> None:
+        if not wait_s >= 0:
+            raise ValueError(f"wait_s must be 0 or more seconds, got {wait_s}")
+        self._folder = Path(folder)
+        self._path = self._folder / LOCK_FILE
+        self._wait_s = wait_s
+        self._descriptor: int | None = None
+
+    @property
+    def held(self) -> bool:
+        return self._descriptor is not None
+
+    def acquire(self) -> None:
+        """Take the lock; nothing happens if it is held already.
+
+        Raises IndexLockedError (path, pid, host), IndexNotFoundError where the folder does not exist,
+        StoreError where the lock file cannot be written.
+        """
+        if self.held:
+            return
+        with reporting("lock the index by", self._path):
+            if not self._folder.is_dir():
+                raise IndexNotFoundError(
+                    f"there is no index folder at {self._folder}", path=str(self._folder)
+                )
+            descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            try:
+                self._wait_for(descriptor)
+                holder = {"pid": os.getpid(), "host": socket.gethostname(), "started": _now()}
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, json.dumps(holder).encode(), 0)
+            except BaseException:
+                os.close(descriptor)
+                raise
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Give the lock up; nothing happens if it is not held. The file stays: removing it would race."""
+        if self._descriptor is not None:
+            descriptor, self._descriptor = self._descriptor, None
+            os.close(descriptor)
+
+    def __enter__(self) -> WriterLock:
+        self.acquire()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+    def _wait_for(self, descriptor: int) -> None:
+        deadline = time.monotonic() + self._wait_s
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as e:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    raise self._refusal(_read_holder(descriptor)) from e
+                time.sleep(min(_POLL_S, left))
+            else:
+                return
+
+    def _refusal(self, holder: dict[str, Any]) -> IndexLockedError:
+        pid, host = holder.get("pid"), holder.get("host")
+        who = clean(f"process {pid} on {host}, since {holder.get('started')}") if pid else "another process"
+        return IndexLockedError(
+            f"the index {self._folder} is being written by {who}. "
+            "Wait until it has finished, or stop it; reading goes on meanwhile.",
+            path=str(self._folder),
+            pid=pid,
+            host=host,
+        )
+
+
+def _read_holder(descriptor: int) -> dict[str, Any]:
+    """Who wrote the lock file; empty where that is unreadable, or not written yet."""
+    try:
+        holder = json.loads(os.pread(descriptor, _MAX_BYTES, 0))
+    except (ValueError, RecursionError):
+        return {}
+    return holder if isinstance(holder, dict) else {}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

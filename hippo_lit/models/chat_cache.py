@@ -1,0 +1,91 @@
+"""A chat model that never pays twice for the same question."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from dataclasses import replace
+from typing import Any
+
+from hippo_lit.cache import Cache
+from hippo_lit.errors import HippoLitError
+from hippo_lit.protocols import ChatModel
+from hippo_lit.text import content_hash
+from hippo_lit.types import Message, Reply, Usage
+
+_CUT_OFF = ("length", "content_filter")
+
+
+class CachedChat:
+    """`ChatModel` that keeps replies in a `Cache`, by model, messages, schema and parameters.
+
+    `parameters` is what else a reply depends on (base URL, temperature, seed, …); left out, it is the
+    chat model's own `parameters`, where it has them. A reply from the cache costs nothing: its usage is
+    one cached call. Failures and replies that were cut off are not kept. Equal calls at the same time
+    are made once in a process; the others wait for that one and share its reply, or its error.
+    """
+
+    def __init__(self, chat: ChatModel, cache: Cache, *, parameters: Mapping[str, Any] | None = None) -> None:
+        self._chat = chat
+        self._cache = cache
+        own = getattr(chat, "parameters", {}) if parameters is None else parameters
+        self._parameters = _canonical(own)
+        self._lock = threading.Lock()
+        self._running: dict[str, Future[Reply]] = {}
+
+    @property
+    def name(self) -> str:
+        return self._chat.name
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
+        """As the chat model's own; also raises StoreError where the cache cannot be written but must."""
+        key = self._key(messages, schema)
+        while True:
+            with self._lock:
+                running = self._running.get(key)
+                if running is None:
+                    mine = self._running[key] = Future[Reply]()
+                    break
+            try:
+                return replace(running.result(), usage=Usage(cached_calls=1))
+            except CancelledError:
+                continue  # the call we waited for was interrupted: make it ourselves
+        try:
+            reply = self._load(key) or self._pay(key, messages, schema)
+            mine.set_result(reply)
+        except HippoLitError as error:
+            mine.set_exception(error)
+            raise
+        finally:
+            mine.cancel()  # does nothing to a future that is done
+            with self._lock:
+                del self._running[key]
+        return reply
+
+    def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
+        """Drop the kept reply to `messages`: for callers that found it unusable and will ask again."""
+        self._cache.delete_reply(self._key(messages, schema))
+
+    def _pay(self, key: str, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+        reply = self._chat.complete(messages, schema=schema)
+        if reply.finish_reason not in _CUT_OFF:
+            kept = {"text": reply.text, "finish_reason": reply.finish_reason}
+            self._cache.put_reply(key, json.dumps(kept))
+        return reply
+
+    def _load(self, key: str) -> Reply | None:
+        kept = self._cache.get_reply(key)
+        if kept is None:
+            return None
+        fields = json.loads(kept)
+        return Reply(fields["text"], fields["finish_reason"], Usage(cached_calls=1))
+
+    def _key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+        turns = [part for message in messages for part in (message.role, message.content)]
+        return content_hash(self._chat.name, self._parameters, _canonical(schema), *turns)
+
+
+def _canonical(value: Mapping[str, Any] | None) -> str:
+    return json.dumps(value if value is None else dict(value), sort_keys=True, ensure_ascii=True)

@@ -1,0 +1,91 @@
+"""An embedder that never embeds the same text twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hippo_lit.cache import Cache
+from hippo_lit.models.vectors import embeddable, unit_rows
+from hippo_lit.protocols import Embedder, TextKind, Vectors
+from hippo_lit.text import content_hash
+
+_CHUNK = 512
+
+
+class CachedEmbedder:
+    """`Embedder` that keeps vectors in a `Cache`, by what the model got to see.
+
+    Where the embedder says what that is (`render`, `space`), texts that look the same to the model share
+    a vector whatever their kind, and another instruction for queries leaves the documents' vectors
+    valid. Otherwise its `name`, the kind and the text are the key. Missing texts are embedded in
+    chunks, the shortest first, and each chunk is stored at once: an interrupted run keeps what it has.
+
+    `progress(done, total)` is called after each chunk with numbers of distinct texts to embed.
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        cache: Cache,
+        *,
+        chunk_size: int = _CHUNK,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._embedder = embedder
+        self._cache = cache
+        self._chunk_size = chunk_size
+        self._progress = progress
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    @property
+    def space(self) -> str:
+        """Identifies the vectors of documents alone; the embedder's name where it does not say."""
+        return str(getattr(self._embedder, "space", self._embedder.name))
+
+    @property
+    def dim(self) -> int:
+        return self._embedder.dim
+
+    def render(self, text: str, kind: TextKind) -> str:
+        """What the model gets to see of `text`."""
+        render = getattr(self._embedder, "render", None)
+        return str(render(text, kind)) if render else f"{kind}\0{embeddable(text)}"
+
+    def embed(
+        self,
+        texts: Sequence[str],
+        kind: TextKind,
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Vectors:
+        """Unit rows, shape (len(texts), dim). Raises EmbeddingError, StoreError.
+
+        `progress` replaces the one given to the constructor for this call.
+        """
+        if not texts:
+            return self._embedder.embed([], kind)
+        hashes = [content_hash(self.render(text, kind)) for text in texts]
+        distinct = dict(zip(hashes, texts, strict=True))
+        keys = list(distinct)
+        space = self.space
+        stored, found = self._cache.get_vectors(space, keys)
+        missing = [key for key, known in zip(keys, found, strict=True) if not known]
+        missing.sort(key=lambda key: len(distinct[key]))
+        rows = {key: stored[i] for i, key in enumerate(keys) if found[i]}
+        dim = stored.shape[1] or None
+        report = progress or self._progress
+        for start in range(0, len(missing), self._chunk_size):
+            chunk = missing[start : start + self._chunk_size]
+            raw = self._embedder.embed([distinct[key] for key in chunk], kind)
+            vectors = unit_rows(raw, len(chunk), dim, self.name)
+            dim = vectors.shape[1]
+            self._cache.put_vectors(space, chunk, vectors)
+            rows.update(zip(chunk, vectors, strict=True))
+            if report is not None:
+                report(start + len(chunk), len(missing))
+        return np.stack([rows[key] for key in hashes])

@@ -1,0 +1,130 @@
+"""Embeddings by sentence-transformers: the embedded MiniLM, a folder, or a model by name."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hippo_lit.errors import EmbeddingError
+from hippo_lit.models.loading import hub_folder, load
+from hippo_lit.models.styles import Prefixes, Style, prefixes_for
+from hippo_lit.models.vectors import embeddable, unit_rows
+from hippo_lit.models.weights import (
+    EMBEDDED,
+    EMBEDDED_NAME,
+    EMBEDDED_SHA256,
+    embedded_folder,
+    fingerprint,
+    own_prompts,
+)
+from hippo_lit.protocols import TextKind, Vectors
+
+
+class SentenceTransformerEmbedder:
+    """`Embedder` on this machine. Loads its model at the first use; safe to use from several threads.
+
+    `model` is "minilm" (the embedded all-MiniLM-L6-v2, which never touches the network), a folder, or
+    the name of a public model; a name that was downloaded before is loaded without the network.
+    `instructions` has the keys "query_to_fact" and "query_to_passage"; whether and how they are used is
+    for `style` to say (see `styles.prefixes_for`). `threads=None` leaves torch's own choice.
+    """
+
+    def __init__(
+        self,
+        model: str = EMBEDDED,
+        *,
+        instructions: Mapping[str, str] | None = None,
+        style: Style = "auto",
+        batch_size: int = 64,
+        threads: int | None = None,
+        device: str | None = None,
+    ) -> None:
+        self._model_name = model
+        self._instructions = dict(instructions or {})
+        self._style: Style = style
+        self._batch_size = batch_size
+        self._threads = threads
+        self._device = device
+        self._lock = threading.RLock()
+        self._model: Any = None
+
+    @property
+    def name(self) -> str:
+        """Model, fingerprint of its weights, and digest of its prefixes; may have to download the model."""
+        return f"{self._identity}/{self._prefixes.digest}"
+
+    @property
+    def space(self) -> str:
+        """Identifies the vectors of documents alone: instructions of queries do not change it."""
+        return f"{self._identity}/{self._prefixes.document_digest}"
+
+    @cached_property
+    def dim(self) -> int:
+        return int(self._open().get_embedding_dimension() or len(self._encode(["."], "")[0]))
+
+    def render(self, text: str, kind: TextKind) -> str:
+        """What the model gets to see of `text`."""
+        return self._prefixes.of(kind) + embeddable(text)
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Unit rows, shape (len(texts), dim). Raises EmbeddingError, MissingExtraError."""
+        if not texts:
+            return np.zeros((0, self.dim), dtype=np.float32)
+        raw = self._encode([embeddable(text) for text in texts], self._prefixes.of(kind))
+        return unit_rows(raw, len(texts), self.dim, self._model_name)
+
+    def _encode(self, texts: list[str], prefix: str) -> Any:
+        model = self._open()
+        try:
+            # One call at a time: fast tokenizers are not safe to share. encode() sorts by length itself.
+            # The prefix is passed apart since some models leave it out of their pooling.
+            with self._lock:
+                return model.encode(
+                    texts, prompt=prefix, batch_size=self._batch_size, show_progress_bar=False
+                )
+        except (RuntimeError, ValueError, TypeError) as error:
+            raise EmbeddingError(
+                f"The embedder {self._model_name} failed on {len(texts)} texts: {error}. If memory ran out,"
+                " set a smaller batch size.",
+                model=self._model_name,
+            ) from error
+
+    @cached_property
+    def _identity(self) -> str:
+        if self._model_name == EMBEDDED:
+            return f"{EMBEDDED_NAME}@{EMBEDDED_SHA256[:12]}"
+        return f"{Path(self._model_name).name}@{fingerprint(self._folder)}"
+
+    @cached_property
+    def _prefixes(self) -> Prefixes:
+        prompts = own_prompts(self._folder) if self._style in ("auto", "own") else {}
+        return prefixes_for(self._model_name, self._style, self._instructions, prompts)
+
+    @cached_property
+    def _folder(self) -> Path:
+        if self._model_name == EMBEDDED:
+            return embedded_folder()
+        folder = Path(self._model_name).expanduser()
+        if folder.is_dir():
+            return folder
+        if self._model_name.startswith(("/", ".", "~")):
+            raise EmbeddingError(f"There is no model folder {folder}.", model=self._model_name)
+        return hub_folder(self._model_name)
+
+    def _open(self) -> Any:
+        with self._lock:
+            if self._model is None:
+                self._model = load(self._folder, self._model_name, self._device)
+                if self._threads is not None:
+                    import torch
+
+                    torch.set_num_threads(self._threads)
+            return self._model
+
+    def __repr__(self) -> str:
+        return f"SentenceTransformerEmbedder({self._model_name!r}, style={self._style!r})"

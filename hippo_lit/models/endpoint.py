@@ -1,0 +1,222 @@
+"""One OpenAI-compatible server: single calls through the `openai` client, failures sorted by kind."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from hippo_lit.errors import ConfigError
+from hippo_lit.models.retry import CallFailed, Pace, RetryPolicy, retry_after_s
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+T = TypeVar("T")
+
+_DETAIL_CHARS = 300
+_ADVICE = {
+    "auth": "Check the key in the environment variable {env}, and that it may use this model.",
+    "not_found": "Check the model's name and the base URL (most servers want it to end in /v1).",
+    "bad_request": "The server refuses this request; trying again will not help.",
+    "rate_limit": "Make fewer calls at once, or try again later; finished work is kept.",
+    "server": "The server is in trouble; try again later.",
+    "timeout": "Raise the time-out, or use a faster model.",
+    "connection": "Check that the server is running and that the base URL is right.",
+    "empty_reply": "Try again, or use another model.",
+    "truncated": "Raise llm.max_tokens.",
+    "unreadable": "If it stays so, check the base URL (most servers want it to end in /v1).",
+}
+
+
+class Endpoint:
+    """Where calls go and how often they are tried. Safe to use from several threads.
+
+    `base_url=None` means the environment's OPENAI_BASE_URL, else OpenAI itself. The key is read from
+    the environment variable `api_key_env` at the first call; a server of one's own needs none.
+    """
+
+    def __init__(
+        self,
+        base_url: str | None,
+        api_key_env: str,
+        policy: RetryPolicy,
+        requests_per_minute: float | None = None,
+    ) -> None:
+        self.base_url = (base_url or os.environ.get("OPENAI_BASE_URL", "")).strip().rstrip("/") or None
+        if self.base_url and not re.match(r"https?://[^/\s]+", self.base_url):
+            raise ConfigError(
+                f"The base URL {self.where!r} is not of the form http://host:port/v1 or https://host/v1.",
+                key="base_url",
+            )
+        self.api_key_env = api_key_env
+        self._policy = policy
+        self._pace = Pace(requests_per_minute)
+        self._lock = threading.Lock()
+        self._client: OpenAI | None = None
+        self._key = ""
+
+    @property
+    def where(self) -> str:
+        """The server's address for messages and names, without user name and password."""
+        if self.base_url is None:
+            return "openai"
+        parts = urlsplit(self.base_url)
+        return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+    def run(self, attempt: Callable[[float], T]) -> T:
+        """`attempt(seconds)` under the retry policy. Raises CallFailed."""
+        return self._policy.run(attempt, self._pace)
+
+    def explain(self, failed: CallFailed, model: str) -> str:
+        """A failure in one or two sentences: what happened, and what to do."""
+        tries = f" after {failed.attempts} attempts" if failed.attempts > 1 else ""
+        status = f"HTTP {failed.status}: " if failed.status else ""
+        advice = _ADVICE[failed.kind].format(env=self.api_key_env)
+        if failed.kind == "auth" and not self._key:
+            advice = f"Set the environment variable {self.api_key_env} to a key for this server."
+        if failed.retry_after_s:
+            advice = f"The server asks to wait {failed.retry_after_s:.0f} s. {advice}"
+        return f"Model {model} at {self.where} failed{tries}: {status}{failed.detail}. {advice}"
+
+    def chat(self, body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """POST one chat completion; the reply's JSON object. Raises CallFailed."""
+        return self._send(self._open().chat.completions.with_streaming_response.create, body, seconds)
+
+    def embeddings(self, body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """POST one embeddings request; the reply's JSON object. Raises CallFailed."""
+        return self._send(self._open().embeddings.with_streaming_response.create, body, seconds)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def _open(self) -> OpenAI:
+        with self._lock:
+            if self._client is None:
+                from openai import OpenAI
+
+                self._key = os.environ.get(self.api_key_env, "").strip()
+                if not self._key and self.base_url is None:
+                    raise CallFailed(
+                        "auth", f"no key: the environment variable {self.api_key_env} is not set"
+                    )
+                if not self._key.isascii():
+                    raise CallFailed("auth", f"the key in {self.api_key_env} has characters no key has")
+                self._client = OpenAI(
+                    api_key=self._key or "not-needed", base_url=self.base_url, max_retries=0
+                )
+            return self._client
+
+    def _send(self, create: Callable[..., Any], body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        import httpx2
+        import openai
+
+        until = time.monotonic() + seconds
+        try:
+            # Streaming only so that the total time can be kept: servers that send white space to keep a
+            # connection alive never run into a time-out between two reads.
+            with create(**body, timeout=seconds) as response:
+                chunks = []
+                for chunk in response.iter_bytes():
+                    chunks.append(chunk)
+                    if time.monotonic() > until:
+                        raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True)
+        except (openai.APITimeoutError, httpx2.TimeoutException) as error:
+            raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True) from error
+        except openai.APIStatusError as error:
+            raise self._refused(error) from error
+        except (openai.APIConnectionError, httpx2.RequestError) as error:
+            cause = error.__cause__ or error
+            raise CallFailed("connection", self._redact(f"{cause}"), again=True) from error
+        return self._decode(b"".join(chunks))
+
+    def _refused(self, error: Any) -> CallFailed:
+        body = error.body
+        if isinstance(body, dict) and "error" in body:
+            body = body["error"]
+        return self._failure(error.status_code, body, retry_after_s(error.response.headers))
+
+    def _decode(self, raw: bytes) -> dict[str, Any]:
+        text = raw.decode("utf-8", "replace").strip()
+        if not text:
+            raise CallFailed("empty_reply", "the server sent an empty body", again=True)
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            start = self._redact(text)
+            raise CallFailed("unreadable", f"the reply is not JSON but begins {start!r}") from error
+        if not isinstance(data, dict):
+            raise CallFailed("unreadable", f"the reply is not a JSON object but {self._redact(text)!r}")
+        if data.get("error"):  # some gateways report an upstream failure with HTTP 200
+            problem = data["error"]
+            code = problem.get("code") if isinstance(problem, dict) else None
+            raise self._failure(code if isinstance(code, int) and code >= 400 else 500, problem, None)
+        return data
+
+    def _failure(self, status: int, body: object, wait_s: float | None) -> CallFailed:
+        kind, again = _kind(status)
+        problem = body if isinstance(body, dict) else {}
+        if problem.get("code") == "insufficient_quota":
+            again = False  # an account without money, which OpenAI also reports as 429
+        return CallFailed(
+            kind,
+            self._redact(_words(body)) or "no reason given",
+            again=again,
+            status=status,
+            retry_after_s=wait_s,
+            param=_blamed(problem),
+        )
+
+    def _redact(self, text: str) -> str:
+        if self._key:
+            text = text.replace(self._key, "***")
+        text = re.sub(r"\s+", " ", text).strip().rstrip(".")
+        return text if len(text) <= _DETAIL_CHARS else text[:_DETAIL_CHARS] + "…"
+
+    def __repr__(self) -> str:
+        return f"Endpoint({self.where!r})"
+
+
+def _kind(status: int) -> tuple[str, bool]:
+    """ChatModelError's kind for an HTTP status, and whether trying again can help."""
+    if status in (401, 403):
+        return "auth", False
+    if status == 404:
+        return "not_found", False
+    if status == 408:
+        return "timeout", True
+    if status == 429:
+        return "rate_limit", True
+    if status >= 500 or status == 409:
+        return "server", status != 501
+    return "bad_request", False
+
+
+def _words(body: object) -> str:
+    """What the server says in prose, whatever shape it wraps it in."""
+    if isinstance(body, dict):
+        for key in ("message", "detail", "error"):
+            if body.get(key):
+                return _words(body[key])
+    if isinstance(body, str):
+        return body
+    return "" if body is None else json.dumps(body, ensure_ascii=False, default=str)
+
+
+def _blamed(problem: Mapping[str, Any]) -> str:
+    """The parameter an error object names: OpenAI's `param`, or the last `loc` of a FastAPI `detail`."""
+    if isinstance(param := problem.get("param"), str):
+        return param
+    detail = problem.get("detail")
+    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
+        place = detail[0].get("loc")
+        return ".".join(str(part) for part in place if part != "body") if isinstance(place, list) else ""
+    return ""

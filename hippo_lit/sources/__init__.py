@@ -1,0 +1,1 @@
+"""Where papers come from: files, mock clients, live services. Each is a `PaperSource`."""

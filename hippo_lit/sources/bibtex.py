@@ -1,0 +1,154 @@
+"""BibTeX and biblatex to papers.
+
+A paper's id is its DOI, else its arXiv id without version, else the citation key, else a hash of its
+content. `crossref` and `xdata` hand down authors, date and venue, and a title only where there is no other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from hippo_lit.errors import DataError
+from hippo_lit.records import clean_doi, paper_from_mapping
+from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
+from hippo_lit.sources.found import Found, settle_ids
+from hippo_lit.sources.latex import plain_latex, verbatim
+from hippo_lit.sources.markup import strip_markup
+from hippo_lit.text import content_hash
+
+_INHERITED = ("author", "year", "date", "journal", "journaltitle", "booktitle")
+_CONTAINERS = ("set", "xdata")
+_VOLUMES = tuple(
+    size + kind for size in ("", "mv") for kind in ("book", "collection", "proceedings", "reference")
+)
+_PARTS = ("in", "supp", "bookin", "conference")  # how the kinds begin that have a volume around them
+_ARXIV = re.compile(r"(?:arxiv:)?([a-z-]+(?:\.[a-z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
+_LABELLED_NAME = re.compile(r"(given|prefix|family|suffix)\s*=\s*([^,]*)", re.IGNORECASE)
+
+
+def read(lines: Iterable[str]) -> list[Found]:
+    """Every entry of a BibTeX file: a paper, or the reason why it is none; notes on broken crossrefs."""
+    text = "".join(lines).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+    found = list(entries(text))
+    by_key: dict[str, Entry] = {}
+    for entry in found:
+        if isinstance(entry, Entry):
+            for key in [entry.key, *entry.fields.get("ids", "").split(",")]:
+                by_key.setdefault(key.strip().lower(), entry)
+    return settle_ids(
+        Found(entry.line, problem=entry.problem) if isinstance(entry, BadEntry) else _record(entry, by_key)
+        for entry in found
+    )
+
+
+def _record(entry: Entry, by_key: Mapping[str, Entry]) -> Found:
+    if entry.kind in _CONTAINERS:
+        problem = f'the @{entry.kind} "{entry.key}" gathers other entries and is no paper itself'
+        return Found(entry.line, problem=problem)
+    fields, note = _with_inherited(entry, by_key)
+    title = _title(entry.kind, fields)
+    if not title:
+        return Found(entry.line, problem=f'the entry "{entry.key}" has no title')
+    doi = clean_doi(verbatim(fields.get("doi", "")))
+    authors = [name for field in ("author", "authors") for name in _names(fields.get(field, ""))]
+    year = fields.get("year") or fields.get("date")
+    paper_id = doi or _arxiv_id(fields) or entry.key or content_hash(title, str(year), *authors[:1])
+    try:
+        paper = paper_from_mapping(
+            {
+                "id": paper_id,
+                "title": title,
+                "abstract": _plain(fields.get("abstract", "")),
+                "year": _plain(year or ""),
+                "authors": authors,
+                "doi": doi,
+                "venue": _venue(entry.kind, fields),
+                "url": verbatim(fields.get("url") or fields.get("link") or ""),
+            },
+            source="bibtex",
+        )
+    except DataError as e:
+        return Found(entry.line, problem=e.message)
+    return Found(entry.line, paper, note=note)
+
+
+def _with_inherited(entry: Entry, by_key: Mapping[str, Entry]) -> tuple[dict[str, str], str]:
+    """The entry's fields with those of its parents, and what is wrong with the references to these."""
+    fields = dict(entry.fields)
+    note = ""
+    inside = entry.kind.startswith(_PARTS)
+    met = {id(entry)}
+    pending = list(_parents(entry))
+    while pending:
+        key = pending.pop(0)
+        parent = by_key.get(key.lower())
+        if parent is None:
+            note = f'it refers to "{key}", which is not in the file'
+        elif id(parent) in met:
+            note = f'its references by crossref lead in a circle, to "{key}"'
+        else:
+            met.add(id(parent))
+            pending += _parents(parent)
+            if inside and parent.fields.get("title"):
+                fields.setdefault("booktitle", parent.fields["title"])
+            for name in _INHERITED:
+                if name in parent.fields:
+                    fields.setdefault(name, parent.fields[name])
+            if not fields.get("title"):
+                fields |= {
+                    name: parent.fields[name] for name in ("title", "subtitle") if name in parent.fields
+                }
+    return fields, note
+
+
+def _parents(entry: Entry) -> Iterator[str]:
+    for field in ("crossref", "xdata"):
+        yield from filter(None, (key.strip() for key in entry.fields.get(field, "").split(",")))
+
+
+def _title(kind: str, fields: Mapping[str, str]) -> str:
+    title = _plain(fields.get("title", ""))
+    if not title and kind in _VOLUMES:
+        title = _plain(fields.get("booktitle") or fields.get("maintitle", ""))
+    subtitle = _plain(fields.get("subtitle", ""))
+    if not title or not subtitle:
+        return title
+    return f"{title} {subtitle}" if title.endswith(("?", "!", ".", ":")) else f"{title}: {subtitle}"
+
+
+def _venue(kind: str, fields: Mapping[str, str]) -> str:
+    venue = fields.get("journal") or fields.get("journaltitle")
+    if not venue and kind not in _VOLUMES:  # a volume's booktitle is its own title
+        venue = fields.get("booktitle")
+    return _plain(venue or "")
+
+
+def _arxiv_id(fields: Mapping[str, str]) -> str | None:
+    kind = (fields.get("eprinttype") or fields.get("archiveprefix") or "arxiv").strip().lower()
+    eprint = verbatim(fields.get("eprint") or fields.get("arxivid") or "").strip()
+    if kind != "arxiv" or not eprint:
+        return None
+    if re.fullmatch(r"\d{7}(?:v\d+)?", eprint) and fields.get("primaryclass"):  # 0307200 of math.QA
+        eprint = f"{fields['primaryclass'].split('.')[0].strip()}/{eprint}"
+    found = _ARXIV.fullmatch(eprint)
+    return found[1].lower() if found else None
+
+
+def _names(field: str) -> Iterator[str]:
+    """The persons of a name field, each as "First von Last Jr"."""
+    from bibtexparser.middlewares.names import parse_single_name_into_parts, split_multiple_persons_names
+
+    for name in split_multiple_persons_names(field):
+        if name.strip().lower() == "others":
+            continue
+        labelled = {label.lower(): part for label, part in _LABELLED_NAME.findall(name)}
+        if "family" in labelled:
+            parts = [labelled.get(label, "") for label in ("given", "prefix", "family", "suffix")]
+            yield _plain(" ".join(parts))
+        else:
+            yield _plain(parse_single_name_into_parts(name, strict=False).merge_first_name_first)
+
+
+def _plain(text: str) -> str:
+    return " ".join(strip_markup(plain_latex(text)).split())

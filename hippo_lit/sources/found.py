@@ -1,0 +1,66 @@
+"""What a reader finds at one place of a file, and what becomes of records that share an id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from hippo_lit.merge import merge_papers
+from hippo_lit.text import content_hash, normalise
+from hippo_lit.types import Paper
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One record of a file: a paper, or the problem that kept it from being one.
+
+    `line` counts from 1; `index` is the place in a JSON list, from 0. `note` says what was done to a
+    paper that is kept, or, where there is neither paper nor problem, something about the file.
+    `harmless`: the record is left out, but nothing it says is lost.
+    """
+
+    line: int
+    paper: Paper | None = None
+    problem: str = ""
+    note: str = ""
+    index: int | None = None
+    harmless: bool = False
+
+
+def settle_ids(records: Iterable[Found]) -> list[Found]:
+    """Make ids that were derived (from a DOI, a citation key) name one paper each.
+
+    Records of one id and one title are merged, at the place of the first; of the others nothing is lost.
+    One id under different titles is two papers, say an article and its supplement: the later one gets
+    the id "doi#1a2b3c4d", after its title.
+    """
+    settled: list[Found] = []
+    kept: dict[str, tuple[int, Paper]] = {}  # by id: the place in `settled`, the paper as merged so far
+    for found in records:
+        paper = found.paper
+        if paper is None:
+            settled.append(found)
+            continue
+        if paper.id in kept and not _same_work(kept[paper.id][1], paper):
+            line = settled[kept[paper.id][0]].line
+            note = f'its id "{paper.id}" is that of another title in line {line}'
+            paper = replace(paper, id=f"{paper.id}#{content_hash(normalise(paper.title))[:8]}")
+            found = replace(found, paper=paper, note=f'{note}; its id here is "{paper.id}"')
+        if paper.id not in kept:
+            kept[paper.id] = len(settled), paper
+            settled.append(found)
+            continue
+        place, first = kept[paper.id]
+        merged = merge_papers([first, paper])
+        kept[paper.id] = place, merged
+        settled[place] = replace(settled[place], paper=merged)
+        problem = f'the same paper as in line {settled[place].line} ("{paper.id}"); the two were merged'
+        settled.append(Found(found.line, problem=problem, harmless=True))
+    return settled
+
+
+def _same_work(one: Paper, other: Paper) -> bool:
+    for texts in ((one.title, other.title), (one.abstract, other.abstract)):
+        if all(texts):
+            return normalise(texts[0]) == normalise(texts[1])
+    return True

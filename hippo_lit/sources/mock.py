@@ -1,0 +1,102 @@
+"""A hand-written corpus of 100 papers, and two sources that serve it as arXiv and Semantic Scholar would."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache, cached_property
+from importlib.resources import files
+
+from hippo_lit.lexical import BM25Index
+from hippo_lit.types import Paper
+
+TOPICS = (
+    "attention_sparsity",
+    "retrieval_augmentation",
+    "low_rank_adapters",
+    "dataset_distillation",
+    "evaluation_harnesses",
+)
+
+
+def build_corpus() -> list[Paper]:
+    """The 100 papers in order of id ("p001" …), with references and the citations that follow from them.
+
+    Five topics of 20 papers, each a connected citation graph, with some citations between topics.
+    """
+    return list(_corpus())
+
+
+class _MockClient:
+    """A source over a fixed corpus. `served` is what this service would tell of each paper."""
+
+    name = "mock"
+
+    def __init__(self, corpus: Iterable[Paper] | None = None) -> None:
+        """`corpus` defaults to `build_corpus()`."""
+        self._papers = [self._served(paper) for paper in (_corpus() if corpus is None else corpus)]
+
+    def papers(self) -> Iterator[Paper]:
+        """Every paper, in corpus order."""
+        return iter(self._papers)
+
+    def search(self, query: str, limit: int = 10) -> list[Paper]:
+        """The `limit` papers whose title and abstract match `query` best, by BM25; none without a match."""
+        return [self._papers[i] for i, _ in self._index.search(query, limit)]
+
+    @cached_property
+    def _index(self) -> BM25Index:
+        return BM25Index.build(f"{paper.title}\n{paper.abstract}" for paper in self._papers)
+
+    def _served(self, paper: Paper) -> Paper:
+        raise NotImplementedError
+
+
+class ArxivMockClient(_MockClient):
+    """Title, abstract, year and authors; arXiv knows no citations."""
+
+    name = "arxiv"
+
+    def _served(self, paper: Paper) -> Paper:
+        return Paper(paper.id, paper.title, paper.abstract, paper.year, paper.authors, source=self.name)
+
+
+class SemanticScholarMockClient(_MockClient):
+    """What arXiv gives, and references and citations too."""
+
+    name = "s2"
+
+    def _served(self, paper: Paper) -> Paper:
+        return replace(paper, source=self.name)
+
+
+@cache
+def _corpus() -> Sequence[Paper]:
+    folder = files("hippo_lit") / "sources" / "mock_corpus"
+    records = [
+        json.loads(line)
+        for topic in TOPICS
+        for line in (folder / f"{topic}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    cited_by: dict[str, list[str]] = defaultdict(list)
+    for record in records:
+        for cited in record["references"]:
+            cited_by[cited].append(record["id"])
+    return sorted(
+        (
+            Paper(
+                id=record["id"],
+                title=record["title"],
+                abstract=record["abstract"],
+                year=record["year"],
+                authors=tuple(record["authors"]),
+                references=tuple(record["references"]),
+                citations=tuple(cited_by[record["id"]]),
+                source="mock",
+            )
+            for record in records
+        ),
+        key=lambda paper: paper.id,
+    )
