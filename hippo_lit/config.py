@@ -39,6 +39,7 @@ class EmbeddingSettings(_Section):
     dimensions: int | None = Field(default=None, ge=1)
     style: str = "auto"
     batch_size: Count = 64
+    threads: Count | None = None
 
 
 class LLMSettings(_Section):
@@ -56,27 +57,96 @@ class LLMSettings(_Section):
     deadline_s: Seconds = 300.0
     max_attempts: Count = 6
     concurrency: Count = 8
+    requests_per_minute: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     price_in_per_million: Weight | None = None
     price_out_per_million: Weight | None = None
 
 
 class ExtractSettings(_Section):
-    """How facts are found: "spacy" (rules, no key), "llm", "simple" (any script), "none"."""
+    """How facts are found: "spacy" (rules, no key), "llm", "simple" (any script), "none".
+
+    With "llm", `names_from = "spacy"` adds the names and phrases that rules find to the model's own.
+    """
 
     kind: Literal["spacy", "llm", "simple", "none"] = "spacy"
+    names_from: Literal["spacy", "simple", "none"] = "spacy"
     passage_chars: int = Field(default=4000, ge=200)
 
 
 class FilterSettings(_Section):
     """Recognition memory: which candidate facts are kept.
 
-    "linked" needs no LLM; "llm" asks the chat model; "all" keeps the best `max_facts` as they come.
+    Candidates are the `linking_top_k` best facts, and for each entity that the question names the best of
+    the `per_entity` sentences that name it too. "linked" needs no LLM: it keeps a fact that names an entity
+    of the question from a cosine of `min_similarity` on, the very best fact also without one from
+    `unlinked_similarity` on. "llm" asks the chat model, which keeps at most `max_facts` and whose words are
+    matched back from a difflib ratio of `cutoff` on. "all" keeps the best `max_facts` as they come.
     """
 
     kind: Literal["linked", "llm", "all"] = "linked"
     linking_top_k: Count = 5
+    per_entity: int = Field(default=2, ge=0)
     max_facts: Count = 4
     cutoff: Share = 0.6
+    min_similarity: float = Field(default=0.4, ge=-1, le=1)
+    unlinked_similarity: float = Field(default=0.5, ge=-1, le=1)
+
+
+class GraphSettings(_Section):
+    """Edge weights by kind, and who counts as a synonym. Vectors of facts: of the fact's own words
+    ("fact"), or of the sentence that states it ("sentence": costs nothing extra)."""
+
+    mention: Weight = 1.0
+    title_mention: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0
+    fact: Weight = 1.0
+    cooccurrence: Weight = 1.0
+    synonym: Weight = 1.0
+    citation: Weight = 1.0
+    continuation: Weight = 1.0
+    synonyms: Literal["spelling", "embedding", "none"] = "spelling"
+    synonym_threshold: Share = 0.8
+    fact_vectors: Literal["sentence", "fact"] = "sentence"
+
+
+class SeedSettings(_Section):
+    """Where PageRank starts.
+
+    Entities: those of the kept facts (`evidence`: of the fact alone or of the whole sentence that states
+    it), and with `link_question` those that the question names; the best `max_entities`. Passages: together
+    they weigh `passage_share` of what the entities weigh, in proportion to their `passage_score` (min-maxed)
+    to the power of `passage_power`. With `passage_rule = "each"` every passage weighs `passage_weight` times
+    its min-maxed score, whatever the size of the corpus: HippoRAG 2's own rule.
+    """
+
+    link_question: bool = True
+    evidence: Literal["sentence", "fact"] = "sentence"
+    max_entities: Count = 10
+    passage_score: Literal["hybrid", "dense"] = "hybrid"
+    passage_rule: Literal["share", "each"] = "share"
+    passage_share: Weight = 0.3
+    passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3.0
+    passage_weight: Weight = 0.05
+
+
+class PprSettings(_Section):
+    """Personalised PageRank: the probability to walk on rather than jump back to a seed."""
+
+    damping: float = Field(default=0.5, ge=0, lt=1)
+
+
+class RankSettings(_Section):
+    """The order of the hippo route: PageRank / max * exp(hybrid_weight * (hybrid - 1)).
+
+    0 ranks by PageRank alone.
+    """
+
+    hybrid_weight: Weight = 2.0
+
+
+class RetrieveSettings(_Section):
+    """What happens to a query when a model fails."""
+
+    on_model_error: Literal["raise", "fallback"] = "fallback"
 
 
 class LexicalSettings(_Section):
@@ -114,6 +184,11 @@ class Settings(_Section):
     llm: LLMSettings = LLMSettings()
     extract: ExtractSettings = ExtractSettings()
     filter: FilterSettings = FilterSettings()
+    graph: GraphSettings = GraphSettings()
+    seeds: SeedSettings = SeedSettings()
+    ppr: PprSettings = PprSettings()
+    rank: RankSettings = RankSettings()
+    retrieve: RetrieveSettings = RetrieveSettings()
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()
     hybrid: HybridSettings = HybridSettings()
@@ -175,7 +250,10 @@ def _assign(layers: dict[str, Any], dotted: str, text: str, *, origin: str) -> N
         value = json.loads(text)
     except ValueError:
         value = text  # a bare word is a string: --set filter.kind=llm
-    layers[section] = {**layers.get(section, {}), key: value}
+    present = layers.get(section, {})
+    if not isinstance(present, dict):
+        raise ConfigError(f"{origin}: {section!r} is a section, not a value", key=section)
+    layers[section] = {**present, key: value}
 
 
 def _nearest(key: str) -> str:

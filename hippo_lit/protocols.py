@@ -5,7 +5,7 @@ Every implementation passes the same contract tests (`tests/contract/`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +33,31 @@ class Embedder(Protocol):
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Unit rows, shape (len(texts), dim), float32. Raises EmbeddingError."""
+        ...
+
+
+Spans = Sequence[tuple[int, int]]
+
+
+class PartEmbedder(Embedder, Protocol):
+    """An embedder that also gives vectors of a text's parts, as read in the context of the whole."""
+
+    @property
+    def space(self) -> str:
+        """Identifies the vectors of documents: what an index is built in, whatever queries are told."""
+        ...
+
+    def embed_parts(
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Spans],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Vectors, Vectors]:
+        """Unit rows of the texts, and of all parts `texts[i][start:end]` one after the other.
+
+        Shapes (len(texts), dim) and (sum of the numbers of spans, dim). Raises EmbeddingError.
+        """
         ...
 
 

@@ -211,7 +211,7 @@ def _name(value: Any) -> str | None:
 
 def _authors(value: Any) -> tuple[str, ...]:
     if isinstance(value, str):
-        value = _AUTHOR_SEPARATOR.split(value)
+        value = _AUTHOR_SEPARATOR.split(clean(value))
     elif isinstance(value, Mapping):
         value = [value]
     if not isinstance(value, list | tuple):

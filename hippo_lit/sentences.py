@@ -166,7 +166,8 @@ def _openers(around: _Around, stop: str, *, spaced: bool, gap: bool) -> frozense
         omission = stop[-1] in ".…" and (spaced or not gap)  # "the … Company", "Ana...Maria"
         return _OPENERS if omission else None
     low = tail.lower().lstrip("'’-")
-    if low in _NEVER or (low in _LABELLED and _LABEL.match(word)):
+    acronym = sum(map(str.isupper, tail)) > 1  # the EDs, CF and MS of medicine are no abbreviations of ours
+    if (low in _NEVER and not acronym) or (low in _LABELLED and _LABEL.match(word)):
         return _NO_WORD
     if not tail:
         return _NO_WORD if before[-1:] in tuple("<>=≤≥") and word.isdigit() else None  # "p < . 05"
@@ -179,7 +180,7 @@ def _openers(around: _Around, stop: str, *, spaced: bool, gap: bool) -> frozense
             return _NO_WORD
         return None if _MEASURED.search(before) and tail in _UNITS else _OPENERS - _NAMES_TOO
     torn_off = spaced and not gap  # " .The" ends a sentence, " .500" and " .NET" do not
-    return _OPENERS if torn_off or low in _EITHER or _DOTTED.fullmatch(tail) else None
+    return _OPENERS if torn_off or (low in _EITHER and not acronym) or _DOTTED.fullmatch(tail) else None
 
 
 def _may_open(around: _Around, uncased: bool) -> bool:

@@ -29,10 +29,10 @@ GRAPH_SCORES = np.array([1.0, 0.6, 0.3, 0.0])  # by distance; the last for all t
 
 @dataclass(frozen=True, slots=True)
 class TwoPassScores:
-    """Every paper's scores for one query, arrays of shape (n,), and the papers that are ranked.
+    """Every paper's scores for one query, arrays of shape (n,).
 
-    `distance` counts citations to the nearest direct hit (0: it is one, -1: not reached). `union` are the
-    papers that match a word or were reached, best final score first.
+    `distance` counts citations to the nearest direct hit (0: it is one, -1: not reached); `id_order` is the
+    place of each paper among the sorted ids.
     """
 
     bm25: Floats
@@ -40,7 +40,13 @@ class TwoPassScores:
     graph_score: Floats
     recency: Floats
     final: Floats
-    union: NDArray[np.intp]
+    id_order: NDArray[np.int64]
+
+    @property
+    def union(self) -> NDArray[np.intp]:
+        """The papers that match a word or were reached: best final score first, then by id. Sorts anew."""
+        found = np.flatnonzero((self.bm25 > 0) | (self.distance >= 0))
+        return found[np.lexsort((self.id_order[found], -self.final[found]))]
 
 
 def year_array(years: Iterable[int | None]) -> Floats:
@@ -70,7 +76,7 @@ def two_pass(
 ) -> TwoPassScores:
     """Walk from the `seed_hits` best lexical hits, at most `max_hops` citations far, and blend the scores.
 
-    Equal final scores are ordered by paper id. Raises ConfigError for bad weights, seed_hits or max_hops.
+    Raises ConfigError for bad weights, seed_hits or max_hops.
     """
     check_weights(weights)
     check_seed_hits(seed_hits)
@@ -81,9 +87,7 @@ def two_pass(
     highest = bm25.max(initial=0.0)
     if highest > 0:
         final += weights[0] * (bm25 / highest)
-    found = np.flatnonzero((bm25 > 0) | (distance >= 0))
-    union = found[np.lexsort((graph.id_order[found], -final[found]))]
-    return TwoPassScores(bm25, distance, graph_score, newness, final, union)
+    return TwoPassScores(bm25, distance, graph_score, newness, final, graph.id_order)
 
 
 def check_weights(weights: Sequence[float]) -> None:

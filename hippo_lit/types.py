@@ -90,11 +90,18 @@ class Extraction:
 
 @dataclass(frozen=True, slots=True)
 class ScoredFact:
-    """A fact as a candidate for a question. `score` is min-maxed over all facts, in [0, 1]."""
+    """A fact as a candidate for a question.
+
+    `score` is min-maxed over all facts, in [0, 1]; `similarity` is the cosine behind it, in [-1, 1].
+    `anchors` are the question's own entities that the fact, or the sentence that states it, names.
+    """
 
     fact: Fact
     score: float
+    similarity: float = 0.0
+    anchors: tuple[str, ...] = ()
     paper_ids: tuple[str, ...] = ()
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

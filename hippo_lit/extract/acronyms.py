@@ -14,17 +14,14 @@ RELATION = "stands for"
 
 _BRACKET = re.compile(r"\(([^()\[\]]{2,120})\)")
 _SHORT = re.compile(r"[^\W_](?:[\w.&/+-]{0,10}[^\W_]\+?|\+)")
-_WORD = re.compile(r"[^\s]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A short form and its long form, with the character offsets of the whole definition in the text."""
+    """A short form and its long form, as the text writes them."""
 
     short: str
     long: str
-    start: int
-    end: int
 
 
 def definitions(text: str) -> list[Definition]:
@@ -32,12 +29,12 @@ def definitions(text: str) -> list[Definition]:
     found = []
     for bracket in _BRACKET.finditer(text):
         before = text[max(0, bracket.start() - 200) : bracket.start()].rstrip()
+        last = before[before.rfind(" ") + 1 :]
         inside = re.split(r"[,;]\s", bracket[1])[0].strip()
         if _is_short(inside) and (long := _long_form(inside, before)):
-            found.append(Definition(inside, long, bracket.start() - len(long) - 1, bracket.end()))
-        elif (word := before.rsplit(None, 1)[-1:]) and _is_short(word[0]) and word[0].isupper():
-            if _long_form(word[0], inside) == inside:
-                found.append(Definition(word[0], inside, bracket.start() - len(word[0]) - 1, bracket.end()))
+            found.append(Definition(inside, long))
+        elif _is_short(last) and _long_form(last, inside) == inside:
+            found.append(Definition(last, inside))
     return found
 
 
@@ -61,7 +58,7 @@ def _long_form(short: str, before: str) -> str:
         if at < 0:
             return ""
     long = before[at:]
-    words = _WORD.findall(long)
+    words = long.split()
     most = min(len(letters) + 5, 2 * len(letters))
     sound = len(words) <= most and len(long) > len(short) and not re.search(r"[.;:()]\s", long)
     return long if sound and short not in words else ""

@@ -51,7 +51,9 @@ class ModelFolder:
             try:
                 found = hashlib.sha256((self.path / file).read_bytes()).hexdigest()
             except OSError as e:
-                raise ModelError(f"the spaCy model at {self.path} cannot be read: {e}", model=self.name) from e
+                raise ModelError(
+                    f"the spaCy model at {self.path} cannot be read: {e}", model=self.name
+                ) from e
             if found != expected:
                 what = f"{self.path / file} is not the file that was checked (SHA-256 {found})"
                 raise ModelError(f"{what}; reinstall {REPUBLISHED} 3.8.0", model=self.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -50,7 +51,7 @@ class Dialect:
             if "max_completion_tokens" in failed.detail and self.max_tokens_name == "max_tokens":
                 return replace(self, max_tokens_name="max_completion_tokens")
             for name in _OPTIONAL:
-                if name in words and name not in self.dropped:
+                if name not in self.dropped and re.search(rf"\b{name}\b", words):
                     return replace(self, dropped=self.dropped | {name})
         if self.fixed or not with_schema or self.level == LEVELS[-1]:
             return None

@@ -8,10 +8,12 @@ import numpy as np
 
 from hippo_lit.cache import Cache
 from hippo_lit.models.vectors import embeddable, unit_rows
-from hippo_lit.protocols import Embedder, TextKind, Vectors
+from hippo_lit.models.parts import embed_apart
+from hippo_lit.protocols import Embedder, Spans, TextKind, Vectors
 from hippo_lit.text import content_hash
 
-_CHUNK = 512
+_CHUNK = 256
+_LOOKUP = 4096
 
 
 class CachedEmbedder:
@@ -89,3 +91,52 @@ class CachedEmbedder:
             if report is not None:
                 report(start + len(chunk), len(missing))
         return np.stack([rows[key] for key in hashes])
+
+    def embed_parts(
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Spans],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Vectors, Vectors]:
+        """Rows of the texts and of all their parts; a text with a part that is missing is read again.
+
+        Embedders without `embed_parts` of their own embed each part as a text. Raises EmbeddingError,
+        StoreError.
+        """
+        own = getattr(self._embedder, "embed_parts", None)
+        if own is None:
+            return embed_apart(self, texts, spans)
+        rendered = [self.render(text, "passage") for text in texts]
+        keys = [[content_hash(text)] for text in rendered]
+        for row, text, group in zip(keys, rendered, spans, strict=True):
+            row.extend(content_hash(text, f"{start}:{end}") for start, end in group)
+        space = f"{self.space}/parts"
+        report = progress or self._progress or (lambda done, total: None)
+        rows: dict[str, Vectors] = {}
+        missing = self._load(space, keys, rows)
+        order = sorted(missing, key=lambda i: len(texts[i]))
+        for start in range(0, len(order), self._chunk_size):
+            chunk = order[start : start + self._chunk_size]
+            whole, parts = own([texts[i] for i in chunk], [spans[i] for i in chunk])
+            fresh = [key for i in chunk for key in keys[i][1:]]
+            vectors = np.concatenate([whole, parts])
+            names = [keys[i][0] for i in chunk] + fresh
+            unit = unit_rows(vectors, len(names), None, self.name)
+            self._cache.put_vectors(space, names, unit)
+            rows.update(zip(names, unit, strict=True))
+            report(min(start + self._chunk_size, len(order)), len(order))
+        empty = np.zeros((0, self.dim), dtype=np.float32)
+        wholes = [rows[row[0]] for row in keys]
+        apart = [rows[key] for row in keys for key in row[1:]]
+        return (np.stack(wholes) if wholes else empty, np.stack(apart) if apart else empty)
+
+    def _load(self, space: str, keys: Sequence[Sequence[str]], rows: dict[str, Vectors]) -> list[int]:
+        """Fill `rows` with what is stored, and say which texts miss something; equal texts count once."""
+        flat = list(dict.fromkeys(key for row in keys for key in row))
+        for start in range(0, len(flat), _LOOKUP):
+            block = flat[start : start + _LOOKUP]
+            stored, found = self._cache.get_vectors(space, block)
+            rows.update((key, stored[i]) for i, key in enumerate(block) if found[i])
+        first = {row[0]: i for i, row in reversed(list(enumerate(keys)))}
+        return sorted({i for row, i in zip(keys, map(lambda r: first[r[0]], keys)) if any(k not in rows for k in row)})

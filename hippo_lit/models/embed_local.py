@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import numpy as np
 
 from hippo_lit.errors import EmbeddingError
 from hippo_lit.models.loading import hub_folder, load
+from hippo_lit.models.parts import embed_apart, embed_parts, reads_parts
 from hippo_lit.models.styles import Prefixes, Style, prefixes_for
 from hippo_lit.models.vectors import embeddable, unit_rows
 from hippo_lit.models.weights import (
@@ -22,7 +24,7 @@ from hippo_lit.models.weights import (
     fingerprint,
     own_prompts,
 )
-from hippo_lit.protocols import TextKind, Vectors
+from hippo_lit.protocols import Spans, TextKind, Vectors
 
 
 class SentenceTransformerEmbedder:
@@ -78,18 +80,49 @@ class SentenceTransformerEmbedder:
         raw = self._encode([embeddable(text) for text in texts], self._prefixes.of(kind))
         return unit_rows(raw, len(texts), self.dim, self._model_name)
 
+    def embed_parts(
+        self,
+        texts: Sequence[str],
+        spans: Sequence[Spans],
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> tuple[Vectors, Vectors]:
+        """Rows of the texts and of all their parts, both from one reading where the model allows it.
+
+        Otherwise (`parts.reads_parts`) each part is embedded as a text of its own. Raises EmbeddingError.
+        """
+        if not texts:
+            return np.zeros((0, self.dim), dtype=np.float32), np.zeros((0, self.dim), dtype=np.float32)
+        if not reads_parts(self._open()):
+            return embed_apart(self, texts, spans)
+        prefix = self._prefixes.of("passage")
+        shifted = [[(start + len(prefix), end + len(prefix)) for start, end in group] for group in spans]
+        with self._lock, self._reporting(len(texts)):
+            whole, parts = embed_parts(
+                self._open(), [prefix + _same_length(text) for text in texts], shifted, self._batch_size
+            )
+        together = np.concatenate(parts)
+        if progress is not None:
+            progress(len(texts), len(texts))
+        return (
+            unit_rows(whole, len(texts), self.dim, self._model_name),
+            unit_rows(together, sum(map(len, spans)), self.dim, self._model_name),
+        )
+
     def _encode(self, texts: list[str], prefix: str) -> Any:
         model = self._open()
+        # One call at a time: fast tokenizers are not safe to share. encode() sorts by length itself.
+        # The prefix is passed apart since some models leave it out of their pooling.
+        with self._lock, self._reporting(len(texts)):
+            return model.encode(texts, prompt=prefix, batch_size=self._batch_size, show_progress_bar=False)
+
+    @contextmanager
+    def _reporting(self, count: int) -> Iterator[None]:
         try:
-            # One call at a time: fast tokenizers are not safe to share. encode() sorts by length itself.
-            # The prefix is passed apart since some models leave it out of their pooling.
-            with self._lock:
-                return model.encode(
-                    texts, prompt=prefix, batch_size=self._batch_size, show_progress_bar=False
-                )
+            yield
         except (RuntimeError, ValueError, TypeError) as error:
             raise EmbeddingError(
-                f"The embedder {self._model_name} failed on {len(texts)} texts: {error}. If memory ran out,"
+                f"The embedder {self._model_name} failed on {count} texts: {error}. If memory ran out,"
                 " set a smaller batch size.",
                 model=self._model_name,
             ) from error
@@ -128,3 +161,8 @@ class SentenceTransformerEmbedder:
 
     def __repr__(self) -> str:
         return f"SentenceTransformerEmbedder({self._model_name!r}, style={self._style!r})"
+
+
+def _same_length(text: str) -> str:
+    """Text that a tokenizer takes, with every character in its place, so that spans stay right."""
+    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text) if text.strip() else "."

@@ -15,8 +15,10 @@ from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
 from hippo_lit.sources.found import Found, settle_ids
 from hippo_lit.sources.latex import plain_latex, verbatim
 from hippo_lit.sources.markup import strip_markup
+from hippo_lit.sources.reading import whole_text
 from hippo_lit.text import content_hash
 
+MAX_GENERATIONS = 20  # of crossref; more are a fault, and would make long chains slow
 _INHERITED = ("author", "year", "date", "journal", "journaltitle", "booktitle")
 _CONTAINERS = ("set", "xdata")
 _VOLUMES = tuple(
@@ -29,8 +31,7 @@ _LABELLED_NAME = re.compile(r"(given|prefix|family|suffix)\s*=\s*([^,]*)", re.IG
 
 def read(lines: Iterable[str]) -> list[Found]:
     """Every entry of a BibTeX file: a paper, or the reason why it is none; notes on broken crossrefs."""
-    text = "".join(lines).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
-    found = list(entries(text))
+    found = list(entries(whole_text(lines)))
     by_key: dict[str, Entry] = {}
     for entry in found:
         if isinstance(entry, Entry):
@@ -45,22 +46,23 @@ def read(lines: Iterable[str]) -> list[Found]:
 def _record(entry: Entry, by_key: Mapping[str, Entry]) -> Found:
     if entry.kind in _CONTAINERS:
         problem = f'the @{entry.kind} "{entry.key}" gathers other entries and is no paper itself'
-        return Found(entry.line, problem=problem)
+        return Found(entry.line, problem=problem, harmless=True)
     fields, note = _with_inherited(entry, by_key)
     title = _title(entry.kind, fields)
     if not title:
         return Found(entry.line, problem=f'the entry "{entry.key}" has no title')
     doi = clean_doi(verbatim(fields.get("doi", "")))
     authors = [name for field in ("author", "authors") for name in _names(fields.get(field, ""))]
-    year = fields.get("year") or fields.get("date")
-    paper_id = doi or _arxiv_id(fields) or entry.key or content_hash(title, str(year), *authors[:1])
+    years = [_plain(fields.get(field, "")) for field in ("year", "date")]
+    paper_id = doi or _arxiv_id(fields) or entry.key or content_hash(title, *years, *authors[:1])
     try:
         paper = paper_from_mapping(
             {
                 "id": paper_id,
                 "title": title,
                 "abstract": _plain(fields.get("abstract", "")),
-                "year": _plain(year or ""),
+                "year": years[0],
+                "date": years[1],
                 "authors": authors,
                 "doi": doi,
                 "venue": _venue(entry.kind, fields),
@@ -80,7 +82,7 @@ def _with_inherited(entry: Entry, by_key: Mapping[str, Entry]) -> tuple[dict[str
     inside = entry.kind.startswith(_PARTS)
     met = {id(entry)}
     pending = list(_parents(entry))
-    while pending:
+    while pending and len(met) <= MAX_GENERATIONS:
         key = pending.pop(0)
         parent = by_key.get(key.lower())
         if parent is None:
@@ -121,7 +123,8 @@ def _venue(kind: str, fields: Mapping[str, str]) -> str:
     venue = fields.get("journal") or fields.get("journaltitle")
     if not venue and kind not in _VOLUMES:  # a volume's booktitle is its own title
         venue = fields.get("booktitle")
-    return _plain(venue or "")
+    # Astronomers' files name journals by commands like \apj.
+    return _plain(venue or "") or verbatim(venue or "").strip(" \\")
 
 
 def _arxiv_id(fields: Mapping[str, str]) -> str | None:

@@ -16,7 +16,7 @@ from typing import Any
 # BibTeX even allows), no comma after the citation key, no citation key.
 _ENTRY = r"^[ \t]*@[ \t]*(?!(?:string|comment|preamble)\b)\w+"
 _FIELD = r"[A-Za-z][\w.+:-]*\s*=\s*[\"{\w]"
-_BRACE_BELOW = re.compile(r"^([ \t]*@[ \t]*\w+)(\s*\n\s*)([{(])", re.MULTILINE)
+_BRACE_BELOW = re.compile(r"^([ \t]*@[ \t]*\w+)([ \t]*\n\s*)([{(])", re.MULTILINE)
 _NO_COMMA = re.compile(
     rf"({_ENTRY}\s*[{{(]\s*[^\s,={{}}()\"#]+)(?=\s+{_FIELD})", re.MULTILINE | re.IGNORECASE
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,9 +12,11 @@ from hippo_lit.errors import DataError
 from hippo_lit.sources import bibtex, jsonl, ris
 from hippo_lit.sources.found import Found
 from hippo_lit.sources.reading import FORMATS, SUFFIXES, Format, TextFile, file_error, look_at
+from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
 MAX_PROBLEMS = 100
+MAX_MESSAGE_CHARS = 400
 
 _READERS: dict[Format, Callable[[Iterable[str]], Iterable[Found]]] = {
     "json": jsonl.read_document,
@@ -115,14 +118,14 @@ class FileSource:
             where = f"{file.path}:{found.line}" + ("" if found.index is None else f" (index {found.index})")
             found = _unless_seen(found, where, tally.seen)
             if found.note:
-                tally.note(f"{where}: {found.note}")
+                tally.note(f"{where}: {_printable(found.note)}")
             if found.paper is not None:
                 tally.papers += 1
                 yield found.paper
             elif found.problem:
                 place = {"path": str(file.path), "line": found.line}
                 place |= {} if found.index is None else {"index": found.index}
-                error = DataError(f"{where}: {found.problem}", **place)
+                error = DataError(f"{where}: {_printable(found.problem)}", **place)
                 if self.strict and not found.harmless:
                     raise error
                 self._skip(error, tally)
@@ -137,6 +140,11 @@ class FileSource:
             tally.problems.append(error)
         if self._on_skip is not None:
             self._on_skip(error)
+
+
+def _printable(message: str) -> str:
+    """A message that quotes a file is as wild as the file."""
+    return textwrap.shorten(clean(message), MAX_MESSAGE_CHARS, placeholder="…")
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -86,12 +86,13 @@ def _items(text: _Cursor) -> Iterator[Found]:
 
 
 def _records(value: Any, line: int) -> Iterator[Found]:
+    """The record, or those of the list that an object wraps."""
     if isinstance(value, Mapping) and not any(field in value for field in _OWN_FIELDS):
-        value = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), value)
-    if isinstance(value, list):
-        yield from (_record(item, line, index) for index, item in enumerate(value))
-    else:
-        yield _record(value, line)
+        wrapped = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
+        if wrapped is not None:
+            yield from (_record(item, line, index) for index, item in enumerate(wrapped))
+            return
+    yield _record(value, line)
 
 
 def _record(value: Any, line: int, index: int | None = None) -> Found:

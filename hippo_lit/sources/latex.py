@@ -90,6 +90,6 @@ def _decoder() -> Callable[[str], str]:
     converter = LatexNodes2Text(latex_context=rules, math_mode="text")
 
     def decode(text: str) -> str:
-        return str(converter.latex_to_text(text, latex_context=walk))
+        return str(converter.latex_to_text(text, latex_context=walk)).replace("\xa0", " ")
 
     return decode

@@ -12,7 +12,7 @@ import io
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,6 +124,11 @@ def look_at(path: Path) -> TextFile:
     if not (found or named or not text):
         raise file_error(path, f"is in no format known here; known are {FORMATS}")
     return TextFile(path, encoding, found or named or "jsonl", recognised=found is not None, blank=not text)
+
+
+def whole_text(lines: Iterable[str]) -> str:
+    """All lines as one text with "\\n" for line ends and no byte-order mark left within."""
+    return "".join(lines).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
 
 
 def file_error(path: Path, problem: str) -> DataError:

@@ -14,6 +14,7 @@ from hippo_lit.errors import DataError
 from hippo_lit.records import clean_doi, paper_from_mapping, parse_year
 from hippo_lit.sources.found import Found, settle_ids
 from hippo_lit.sources.markup import strip_markup
+from hippo_lit.sources.reading import whole_text
 from hippo_lit.text import content_hash
 
 Fields = Mapping[str, list[str]]
@@ -39,7 +40,7 @@ def read_ris(lines: Iterable[str]) -> list[Found]:
     from rispy import RisParser
     from rispy.config import TAG_KEY_MAPPING
 
-    text = _plain_lines(lines)
+    text = whole_text(lines)
     if len(_LOOSE_TAG.findall(text)) > 2 * len(_TAG.findall(text)):
         text = _LOOSE_TAG.sub(r"\1  - ", text)
     parser = RisParser(list_tags=list(TAG_KEY_MAPPING), delimiter_tags_mapping={})
@@ -55,14 +56,10 @@ def read_wos(lines: Iterable[str]) -> list[Found]:
     from rispy.config import WOK_TAG_KEY_MAPPING
 
     parser = WokParser(list_tags=list(WOK_TAG_KEY_MAPPING), skip_unknown_tags=True)
-    records = _records(_plain_lines(lines), _WOS_TAG, "PT", ignored=("FN", "VR", "EF"))
+    records = _records(whole_text(lines), _WOS_TAG, "PT", ignored=("FN", "VR", "EF"))
     return settle_ids(
         _record(line, parser.parse(_with_ends(record, "PT J", "ER"))) for line, record in records
     )
-
-
-def _plain_lines(lines: Iterable[str]) -> str:
-    return "".join(lines).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
 
 
 def _records(

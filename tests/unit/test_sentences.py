@@ -23,6 +23,7 @@ SPACED = {
     "degree": ["She holds a Ph.D. degree.", "He died at 5 p.m.", "It rained."],
     "letter ends": ["It needs vitamin C.", "We gave hepatitis B.", "In mice it did."],
     "unit ends": ["It was kept at 20 °C.", "Samples of 5 g.", "Xenon was used for 4 h.", "Blood was taken."],
+    "acronym": ["It is due to CF.", "Care in EDs.", "Mass was found by LC-MS.", "Wu, Ed. of the book, left."],
     "species": ["E. coli and S. aureus grew with Lactobacillus spp. and var. alba.", "No more."],
     "small letter": ["It rose.", "mRNA and p53 rose too.", "α-synuclein did not."],
     "no sentence end": ["It was not seen approx. half the time. and more."],

@@ -1,0 +1,278 @@
+"""HippoLit: an index folder, and everything one does with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from types import TracebackType
+from typing import Any
+
+from hippo_lit import assemble
+from hippo_lit.cache import Cache
+from hippo_lit.config import Settings
+from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, StoreError
+from hippo_lit.index import Built, Indexer, Progress
+from hippo_lit.lock import WriterLock
+from hippo_lit.protocols import ChatModel, Embedder
+from hippo_lit.publish import open_current
+from hippo_lit.records import paper_from_mapping, paper_to_mapping
+from hippo_lit.retrieve.retriever import Restriction, Retriever
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.store import Counts, Store
+from hippo_lit.types import Mode, Paper, RetrievalResult
+
+_BATCH = 1000
+
+
+class HippoLit:
+    """One index on disk. Safe to share between threads; a context manager.
+
+    Retrieval answers from the snapshot that was current when the index was opened or last written to by
+    this object; `refresh` moves on to what other processes published since.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        store: Store,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        chat: ChatModel | None = None,
+        prompts: Path | None = None,
+        read_only: bool = False,
+    ) -> None:
+        """Use `open`."""
+        self.path = path
+        self.settings = settings
+        self.store = store
+        self._prompts = prompts
+        self._read_only = read_only
+        self._lock = RLock()
+        self._writer = WriterLock(path)
+        self._cache = Cache(path / assemble.CACHE, on_write_error="skip")
+        self._queries = Cache(None)
+        self._chat = chat if chat is not None else assemble.make_chat(settings)
+        self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
+        self._retriever: Retriever | None = None
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        settings: Settings | None = None,
+        *,
+        create: bool = True,
+        read_only: bool = False,
+        embedder: Embedder | None = None,
+        chat: ChatModel | None = None,
+        prompts: str | Path | None = None,
+    ) -> HippoLit:
+        """Open the index in folder `path`, made if absent unless `create` is False.
+
+        `embedder` and `chat` take the place of those that `settings` describe; `prompts` is a folder that
+        takes the place of the shipped one. Raises IndexNotFoundError, FormatVersionError,
+        IndexCorruptError, ConfigError.
+        """
+        folder = Path(path).expanduser()
+        store = Store.open(folder, create=create and not read_only, read_only=read_only)
+        try:
+            return cls(
+                folder,
+                store,
+                settings or Settings(),
+                embedder=embedder,
+                chat=chat,
+                prompts=Path(prompts) if prompts is not None else None,
+                read_only=read_only,
+            )
+        except BaseException:
+            store.close()
+            raise
+
+    # -- writing
+
+    def add(
+        self,
+        papers: Iterable[Paper | Mapping[str, Any]],
+        *,
+        progress: Progress | None = None,
+    ) -> Counts:
+        """Add papers, or further sources' views of papers that are there, and bring the index up to date.
+
+        Papers may be dicts with at least id and title or abstract. What was added before is not done
+        again. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored then),
+        IndexLockedError while another process writes, ModelError, StoreError.
+        """
+        with self._writing():
+            counts = self.put(papers)
+            self.build(progress=progress)
+        return counts
+
+    def put(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
+        """Store papers without indexing them yet; `build` does that."""
+        counts = Counts()
+        with self._writing():
+            batch: list[Paper] = []
+            for paper in papers:
+                batch.append(_cleaned(paper))
+                if len(batch) >= _BATCH:
+                    counts += self.store.put_papers(batch)
+                    batch = []
+            return counts + self.store.put_papers(batch)
+
+    def build(self, *, progress: Progress | None = None) -> Built:
+        """Extract, embed and publish what is new in the store; nothing is done where nothing is new."""
+        with self._writing(), Cache(self.path / assemble.CACHE, on_write_error="raise") as cache:
+            indexer = Indexer(
+                self.path,
+                self.store,
+                assemble.cached(self._plain_embedder, cache),
+                assemble.make_extractor(self.settings, self._chat, cache, self._prompts),
+                assemble.make_recipe(self.settings),
+            )
+            if progress is not None:
+                indexer = replace(indexer, progress=progress)
+            built = indexer.build()
+            self.refresh()
+            return built
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """The writer's lock, taken once however many steps a write has. One writing thread at a time."""
+        if self._read_only:
+            raise StoreError(f"{self.path} was opened read-only", path=str(self.path))
+        with self._lock, nullcontext() if self._writer.held else self._writer:
+            yield
+
+    # -- reading
+
+    def __len__(self) -> int:
+        """Number of papers that retrieval sees."""
+        snapshot = self.snapshot()
+        return len(snapshot) if snapshot is not None else 0
+
+    def snapshot(self) -> Snapshot | None:
+        """The state that queries are answered from; None before anything was indexed."""
+        with self._lock:
+            if self._retriever is None:
+                self.refresh()
+            return self._retriever.snapshot if self._retriever is not None else None
+
+    def refresh(self) -> None:
+        """Answer from the state that is current now. Raises EmbedderMismatchError, IndexCorruptError."""
+        snapshot = open_current(self.path, Snapshot)
+        with self._lock:
+            if snapshot is None:
+                self._retriever = None
+                return
+            built_with = snapshot.about["embedder"]
+            embedder = assemble.cached(self._plain_embedder, self._queries)
+            if built_with != embedder.space:
+                raise EmbedderMismatchError(
+                    f"{self.path} was indexed with the embedder {built_with}, the settings name "
+                    f"{embedder.space}: use the old one, or index again to re-embed",
+                    path=str(self.path),
+                    found=built_with,
+                    expected=embedder.space,
+                )
+            fact_filter = assemble.make_filter(self.settings, self._chat, self._cache, self._prompts)
+            self._retriever = Retriever(snapshot, embedder, fact_filter, self.settings)
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        mode: Mode = "hippo",
+        *,
+        years: tuple[int | None, int | None] = (None, None),
+        exclude: Iterable[str] = (),
+        explain: bool = True,
+    ) -> RetrievalResult:
+        """The `k` best papers for `query`, each with the scores that put it there.
+
+        `years` (first, last; inclusive) and `exclude` (ids) restrict what is ranked, not what the graph
+        walks through. With `explain` each paper carries the way from a seed to it. Raises ConfigError,
+        IndexNotFoundError where nothing was indexed yet, and ModelError where `retrieve.on_model_error`
+        is "raise".
+        """
+        return self._open_retriever().retrieve(
+            query, k, mode, restriction=Restriction(*years, exclude=tuple(exclude)), explain=explain
+        )
+
+    def retrieve_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        mode: Mode = "hippo",
+        *,
+        years: tuple[int | None, int | None] = (None, None),
+        exclude: Sequence[Iterable[str]] | None = None,
+        explain: bool = False,
+    ) -> list[RetrievalResult]:
+        """One result a query, in order; the queries are embedded together. `exclude` has a group a query."""
+        retriever = self._open_retriever()
+        groups = exclude if exclude is not None else [()] * len(queries)
+        if mode in ("hippo", "dense", "hybrid"):
+            retriever.prepare(queries)
+        return [
+            retriever.retrieve(
+                query, k, mode, restriction=Restriction(*years, exclude=tuple(group)), explain=explain
+            )
+            for query, group in zip(queries, groups, strict=True)
+        ]
+
+    async def aadd(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
+        """`add`, without blocking the event loop."""
+        return await asyncio.to_thread(self.add, papers)
+
+    async def aretrieve(self, query: str, k: int = 10, mode: Mode = "hippo", **options: Any) -> RetrievalResult:
+        """`retrieve`, without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve, query, k, mode, **options)
+
+    async def aretrieve_many(
+        self, queries: Sequence[str], k: int = 10, mode: Mode = "hippo", **options: Any
+    ) -> list[RetrievalResult]:
+        """`retrieve_many`, without blocking the event loop."""
+        return await asyncio.to_thread(self.retrieve_many, queries, k, mode, **options)
+
+    def _open_retriever(self) -> Retriever:
+        with self._lock:
+            if self._retriever is None:
+                self.refresh()
+            if self._retriever is None:
+                raise IndexNotFoundError(
+                    f"{self.path} holds no published index yet: add papers first (hippo-lit index FILE --index"
+                    f" {self.path})",
+                    path=str(self.path),
+                )
+            return self._retriever
+
+    # -- closing
+
+    def close(self) -> None:
+        self.store.close()
+        self._cache.close()
+        self._queries.close()
+
+    def __enter__(self) -> HippoLit:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _cleaned(paper: Paper | Mapping[str, Any]) -> Paper:
+    """A paper whose text can be stored; a Paper object passes through the same cleaning as a dict."""
+    if isinstance(paper, Paper):
+        return paper_from_mapping(paper_to_mapping(paper), where=f"paper {paper.id!r}")
+    return paper_from_mapping(paper)

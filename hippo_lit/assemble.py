@@ -1,0 +1,180 @@
+"""Settings to wired objects: the only module that names concrete backends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from hippo_lit.cache import Cache
+from hippo_lit.config import Settings
+from hippo_lit.errors import ConfigError
+from hippo_lit.index import Recipe
+from hippo_lit.models.embed_cached import CachedEmbedder
+from hippo_lit.prompts import load_instruction, load_prompt
+from hippo_lit.protocols import ChatModel, Embedder, FactExtractor, FactFilter
+from hippo_lit.resources import prompts_dir
+from hippo_lit.tokenizers import tokenizer
+
+CACHE = "cache.db"
+
+
+def make_embedder(settings: Settings, prompts: Path | None = None) -> Embedder:
+    """The embedder of `[embedding]`; its weights are loaded at the first use."""
+    chosen = settings.embedding
+    folder = prompts_dir(prompts)
+    instructions = {
+        name: load_instruction(folder / f"{name}.md") for name in ("query_to_fact", "query_to_passage")
+    }
+    style = cast(Any, chosen.style)
+    match chosen.kind:
+        case "sentence-transformers":
+            from hippo_lit.models.embed_local import SentenceTransformerEmbedder
+
+            return SentenceTransformerEmbedder(
+                chosen.model,
+                instructions=instructions,
+                style=style,
+                batch_size=chosen.batch_size,
+                threads=chosen.threads,
+            )
+        case "openai":
+            from hippo_lit.models.embed_openai import OpenAIEmbedder
+
+            return OpenAIEmbedder(
+                chosen.model,
+                base_url=chosen.base_url,
+                api_key_env=chosen.api_key_env,
+                dimensions=chosen.dimensions,
+                batch_size=chosen.batch_size,
+                instructions=instructions,
+                style=style,
+            )
+        case "hash":
+            from hippo_lit.testing import HashEmbedder
+
+            return HashEmbedder(chosen.dimensions or 64)
+
+
+def cached(embedder: Embedder, cache: Cache) -> CachedEmbedder:
+    """`embedder`, never asked twice for the same text, and able to embed parts of texts."""
+    return CachedEmbedder(embedder, cache)
+
+
+def make_chat(settings: Settings) -> ChatModel | None:
+    """The chat model of `[llm]`; None for kind "none"."""
+    chosen = settings.llm
+    if chosen.kind == "none":
+        return None
+    from hippo_lit.models.chat import OpenAIChat
+
+    return OpenAIChat(
+        chosen.model,
+        base_url=chosen.base_url,
+        api_key_env=chosen.api_key_env,
+        temperature=chosen.temperature,
+        max_tokens=chosen.max_tokens,
+        seed=chosen.seed,
+        timeout_s=chosen.timeout_s,
+        deadline_s=chosen.deadline_s,
+        max_attempts=chosen.max_attempts,
+        requests_per_minute=chosen.requests_per_minute,
+        response_format=chosen.response_format,
+        price_in_per_million=chosen.price_in_per_million,
+        price_out_per_million=chosen.price_out_per_million,
+    )
+
+
+def make_extractor(
+    settings: Settings, chat: ChatModel | None, cache: Cache, prompts: Path | None = None
+) -> FactExtractor:
+    """The extractor of `[extract]`. Raises ConfigError for kind "llm" without a chat model."""
+    kind = settings.extract.kind
+    if kind == "llm":
+        from hippo_lit.extract.combined import CombinedExtractor
+        from hippo_lit.extract.llm import LLMExtractor
+
+        if chat is None:
+            raise _no_chat("extract.kind")
+        extractor = LLMExtractor(
+            _staged(chat, cache, "extract"),
+            load_prompt(prompts_dir(prompts) / "extract"),
+            concurrency=settings.llm.concurrency,
+        )
+        if settings.extract.names_from == "none":
+            return extractor
+        return CombinedExtractor(facts=extractor, names=_rules(settings.extract.names_from))
+    return _rules(kind)
+
+
+def _rules(kind: str) -> FactExtractor:
+    match kind:
+        case "spacy":
+            from hippo_lit.extract.spacy_rules import SpacyExtractor
+
+            return SpacyExtractor()
+        case "simple":
+            from hippo_lit.extract.simple import SimpleExtractor
+
+            return SimpleExtractor()
+        case _:
+            from hippo_lit.extract.simple import NoExtractor
+
+            return NoExtractor()
+
+
+def make_filter(
+    settings: Settings, chat: ChatModel | None, cache: Cache, prompts: Path | None = None
+) -> FactFilter:
+    """The recognition memory of `[filter]`. Raises ConfigError for kind "llm" without a chat model."""
+    from hippo_lit.filter.linked import LinkedFilter, TopFilter
+
+    chosen = settings.filter
+    match chosen.kind:
+        case "linked":
+            return LinkedFilter(chosen.min_similarity, chosen.unlinked_similarity)
+        case "all":
+            return TopFilter(chosen.max_facts)
+        case "llm":
+            from hippo_lit.filter.llm import LLMFilter
+
+            if chat is None:
+                raise _no_chat("filter.kind")
+            return LLMFilter(
+                _staged(chat, cache, "filter"),
+                load_prompt(prompts_dir(prompts) / "fact_filter"),
+                cutoff=chosen.cutoff,
+                max_facts=chosen.max_facts,
+            )
+
+
+def make_recipe(settings: Settings) -> Recipe:
+    return Recipe(
+        passage_chars=settings.extract.passage_chars,
+        lexical_tokenizer=tokenizer(settings.lexical.tokenizer),
+        lexical_title=settings.lexical.include_title,
+        lexical_k1=settings.lexical.k1,
+        lexical_b=settings.lexical.b,
+        bm25_tokenizer=tokenizer(settings.bm25.tokenizer),
+        bm25_k1=settings.bm25.k1,
+        bm25_b=settings.bm25.b,
+        fact_vectors=settings.graph.fact_vectors,
+        synonyms=settings.graph.synonyms,
+        synonym_threshold=settings.graph.synonym_threshold,
+        title_weight=settings.graph.title_mention,
+    )
+
+
+def _staged(chat: ChatModel, cache: Cache, stage: str) -> ChatModel:
+    """`chat` with its replies kept and its usage counted under `stage`."""
+    from hippo_lit.models.chat_cache import CachedChat
+    from hippo_lit.models.usage import MeteredChat
+
+    return MeteredChat(CachedChat(chat, cache), stage)
+
+
+def _no_chat(key: str) -> ConfigError:
+    return ConfigError(
+        f'{key} is "llm", but no chat model is set: set llm.kind = "openai" with llm.model and, for a server'
+        " of your own, llm.base_url (see configs/openai.toml)",
+        key=key,
+    )

@@ -1,0 +1,148 @@
+"""The fact graph as arrays: entities, who mentions them, which facts join them, and every weighted edge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hippo_lit.columns import Columns, ColumnWriter
+from hippo_lit.types import Fact
+
+Ints = NDArray[np.int32]
+EdgeKind = Literal["mention", "fact", "cooccurrence", "synonym", "citation", "continuation"]
+EDGE_KINDS: tuple[EdgeKind, ...] = (
+    "mention",
+    "fact",
+    "cooccurrence",
+    "synonym",
+    "citation",
+    "continuation",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """Undirected edges of one kind between nodes; each pair once, source < target."""
+
+    source: Ints
+    target: Ints
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class FactGraph:
+    """Entities, facts and edges over the passages of one snapshot. Immutable.
+
+    Nodes are numbered passages first (0 … n_passages - 1), then entities. `spread[e]` is the number of
+    passages whose text holds entity e's name: what divides a seed's weight. Entities of sentence s are
+    `statements[s]`, its title's included; `sentence_start` gives each passage's first sentence (and one
+    past the last). Fact f joins entities `fact_subject[f]` and `fact_object[f]`, and is stated in the
+    sentences `fact_sentence[fact_start[f]:fact_start[f + 1]]` (-1 - p: in passage p, sentence not known).
+    """
+
+    n_passages: int
+    names: Sequence[str]
+    spread: Ints
+    link_keys: Sequence[str]
+    link_start: NDArray[np.int64]
+    link_entity: Ints
+    sentence_start: NDArray[np.int64]
+    statements: sparse.csr_matrix
+    fact_subject: Ints
+    fact_object: Ints
+    fact_text: Sequence[str]
+    fact_start: NDArray[np.int64]
+    fact_sentence: Ints
+    edges: dict[EdgeKind, Edges]
+
+    @property
+    def n_entities(self) -> int:
+        return len(self.spread)
+
+    @property
+    def n_facts(self) -> int:
+        return len(self.fact_subject)
+
+    def fact(self, number: int) -> Fact:
+        subject, relation, object_ = self.fact_text[number].split("\t")
+        return Fact(subject, relation, object_)
+
+    def passage_of(self, sentence: int) -> int:
+        """The passage that holds a sentence, or that a negative "not known" sentence names."""
+        if sentence < 0:
+            return -1 - sentence
+        return int(np.searchsorted(self.sentence_start, sentence, side="right")) - 1
+
+    def adjacency(self, weights: dict[EdgeKind, float]) -> sparse.csr_matrix:
+        """The symmetric weight matrix over all nodes: per kind, edge weight times `weights[kind]`, summed."""
+        size = self.n_passages + self.n_entities
+        used = [(self.edges[kind], weights.get(kind, 0.0)) for kind in EDGE_KINDS if kind in self.edges]
+        used = [(edges, weight) for edges, weight in used if weight > 0 and len(edges.source)]
+        if not used:
+            return sparse.csr_matrix((size, size))
+        source = np.concatenate([edges.source for edges, _ in used])
+        target = np.concatenate([edges.target for edges, _ in used])
+        data = np.concatenate([edges.weight * weight for edges, weight in used])
+        half = sparse.coo_matrix((data, (source, target)), shape=(size, size)).tocsr()
+        return (half + half.T).tocsr()
+
+    def write(self, columns: ColumnWriter) -> None:
+        columns.document("graph", {"n_passages": self.n_passages, "n_sentences": self.statements.shape[0]})
+        columns.strings("entity_names", self.names, lookup=False)
+        columns.strings("link_keys", self.link_keys)
+        columns.strings("fact_text", self.fact_text, lookup=False)
+        for name in (
+            "spread",
+            "link_start",
+            "link_entity",
+            "sentence_start",
+            "fact_subject",
+            "fact_object",
+            "fact_start",
+            "fact_sentence",
+        ):
+            columns.array(name, getattr(self, name))
+        columns.array("statement_start", self.statements.indptr.astype(np.int64))
+        columns.array("statement_entity", self.statements.indices.astype(np.int32))
+        for kind, edges in self.edges.items():
+            columns.array(f"edge_{kind}_source", edges.source)
+            columns.array(f"edge_{kind}_target", edges.target)
+            columns.array(f"edge_{kind}_weight", edges.weight)
+
+    @classmethod
+    def read(cls, columns: Columns) -> FactGraph:
+        about = columns.document("graph")
+        spread = columns.array("spread")
+        entity = columns.array("statement_entity")
+        return cls(
+            n_passages=about["n_passages"],
+            names=columns.strings("entity_names"),
+            spread=spread,
+            link_keys=columns.strings("link_keys"),
+            link_start=columns.array("link_start"),
+            link_entity=columns.array("link_entity"),
+            sentence_start=columns.array("sentence_start"),
+            statements=sparse.csr_matrix(
+                (np.ones(len(entity), dtype=np.int8), entity, columns.array("statement_start")),
+                shape=(about["n_sentences"], len(spread)),
+            ),
+            fact_subject=columns.array("fact_subject"),
+            fact_object=columns.array("fact_object"),
+            fact_text=columns.strings("fact_text"),
+            fact_start=columns.array("fact_start"),
+            fact_sentence=columns.array("fact_sentence"),
+            edges={
+                kind: Edges(
+                    columns.array(f"edge_{kind}_source"),
+                    columns.array(f"edge_{kind}_target"),
+                    columns.array(f"edge_{kind}_weight"),
+                )
+                for kind in EDGE_KINDS
+                if f"edge_{kind}_source" in columns
+            },
+        )

@@ -1,0 +1,252 @@
+"""From the store's papers to a published snapshot: extract, embed, build, publish; only what is new is done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippo_lit.citations import CitationGraph
+from hippo_lit.columns import ColumnWriter
+from hippo_lit.errors import HippoLitError
+from hippo_lit.graph.build import GraphBuilder
+from hippo_lit.graph.factgraph import FactGraph
+from hippo_lit.graph.synonyms import by_embedding, by_spelling
+from hippo_lit.lexical import BM25Index
+from hippo_lit.passages import passage_hash, passages_of
+from hippo_lit.payload import paper_to_json
+from hippo_lit.protocols import FactExtractor, PartEmbedder, Vectors
+from hippo_lit.publish import open_current, publish, sweep
+from hippo_lit.sentences import sentence_spans
+from hippo_lit.snapshot import BM25, COLUMNS, LEXICAL, Snapshot
+from hippo_lit.store import Store
+from hippo_lit.text import content_hash
+from hippo_lit.tokenizers import Tokenizer
+from hippo_lit.twopass import year_array
+from hippo_lit.types import Extraction, Paper, Passage
+
+FORMAT = 1
+_BATCH = 256
+T = TypeVar("T")
+Progress = Callable[[str, int, int], None]
+"""Called as (stage, done, total)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a snapshot is built with beside papers and models; part of its identity."""
+
+    passage_chars: int
+    lexical_tokenizer: Tokenizer
+    lexical_title: bool
+    lexical_k1: float
+    lexical_b: float
+    bm25_tokenizer: Tokenizer
+    bm25_k1: float
+    bm25_b: float
+    fact_vectors: Literal["sentence", "fact"]
+    synonyms: Literal["spelling", "embedding", "none"]
+    synonym_threshold: float
+    title_weight: float
+
+    def describe(self) -> dict[str, object]:
+        plain = {name: getattr(self, name) for name in self.__slots__}
+        return {key: getattr(value, "name", value) for key, value in plain.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What `Indexer.build` did. `published` is False where the current snapshot was up to date."""
+
+    snapshot: str
+    published: bool
+    papers: int = 0
+    passages: int = 0
+    extracted: int = 0
+    failed: int = 0
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Indexer:
+    """Turns what the store holds into the next snapshot of `folder`.
+
+    The result depends on the papers, the models and the recipe alone, not on the order or the number of
+    steps in which papers arrived. A passage whose extraction fails is recorded, tried again by the next
+    run, and meanwhile indexed without facts.
+    """
+
+    folder: Path
+    store: Store
+    embedder: PartEmbedder
+    extractor: FactExtractor
+    recipe: Recipe
+    progress: Progress = field(default=lambda stage, done, total: None)
+
+    def build(self) -> Built:
+        """Bring the snapshot up to date. Raises ModelError, StoreError."""
+        papers = list(self.store.papers())
+        passages = [passage for paper in papers for passage in passages_of(paper, self.recipe.passage_chars)]
+        hashes = [passage_hash(passage) for passage in passages]
+        done, extracted, failures = self._extract(passages, hashes)
+        state = self._state(papers, failures)
+        current = open_current(self.folder, Snapshot)
+        counts = {"papers": len(papers), "passages": len(passages)}
+        if current is not None and current.name == state:
+            return Built(state, False, **counts, extracted=extracted, failed=len(failures), failures=failures)
+        extractions = [done.get(text_hash, Extraction()) for text_hash in hashes]
+        publish(self.folder, state, lambda target: self._write(target, papers, passages, extractions, failures))
+        sweep(self.folder)
+        return Built(state, True, **counts, extracted=extracted, failed=len(failures), failures=failures)
+
+    def _state(self, papers: Sequence[Paper], failures: Sequence[str]) -> str:
+        """The snapshot's name: equal for equal content, models and recipe."""
+        fingerprints = [f"{paper_id} {digest}" for paper_id, digest in self.store.fingerprints()]
+        recipe = json.dumps(self.recipe.describe(), sort_keys=True)
+        parts = [str(FORMAT), self.embedder.space, self.extractor.name, recipe, *fingerprints, *failures]
+        return f"s-{len(papers)}-{content_hash(*parts)[:16]}"
+
+    # -- facts
+
+    def _extract(
+        self, passages: Sequence[Passage], hashes: Sequence[str]
+    ) -> tuple[dict[str, Extraction], int, tuple[str, ...]]:
+        """All extractions by passage hash, how many are new, and the messages of those that failed."""
+        done = self.store.extractions(self.extractor.name, hashes)
+        missing = {h: p for h, p in zip(hashes, passages, strict=True) if h not in done}
+        failures: list[str] = []
+        extracted = 0
+        self.progress("extract", 0, len(missing))
+        for batch in _batches(iter(missing.items()), _BATCH):
+            found: list[tuple[str, Extraction | Exception]] = []
+            try:
+                outcomes = self.extractor.extract([passage for _, passage in batch])
+                for (text_hash, passage), outcome in zip(batch, outcomes, strict=True):
+                    found.append((text_hash, outcome))
+                    if isinstance(outcome, Extraction):
+                        done[text_hash] = outcome
+                        extracted += 1
+                    else:
+                        failures.append(f"{passage.paper_id}: {outcome}")
+                    self.progress("extract", extracted + len(failures), len(missing))
+            finally:  # what was found before an interruption is kept
+                self.store.put_extractions(self.extractor.name, found)
+        return done, extracted, tuple(failures)
+
+    # -- writing
+
+    def _write(
+        self,
+        target: Path,
+        papers: Sequence[Paper],
+        passages: Sequence[Passage],
+        extractions: Sequence[Extraction],
+        failures: Sequence[str],
+    ) -> None:
+        recipe = self.recipe
+        spans = [sentence_spans(passage.body) for passage in passages]
+        passage_vectors, sentence_vectors = self._embed(passages, spans)
+        self.progress("graph", 0, 1)
+        citations = CitationGraph.from_papers(papers)
+        first = np.searchsorted([p.paper_id for p in passages], [p.id for p in papers]) if papers else []
+        first_passage = np.append(np.asarray(first, dtype=np.int64), len(passages))
+        graph = self._graph(passages, spans, extractions, citations, first_passage)
+        self.progress("graph", 1, 1)
+        (target / COLUMNS).mkdir()
+        with ColumnWriter(target / COLUMNS) as columns:
+            columns.document(
+                "about",
+                {
+                    "format": FORMAT,
+                    "embedder": self.embedder.space,
+                    "dim": int(passage_vectors.shape[1]),
+                    "extractor": self.extractor.name,
+                    "passage_chars": recipe.passage_chars,
+                    "recipe": recipe.describe(),
+                    "failures": len(failures),
+                },
+            )
+            columns.strings("paper_ids", (paper.id for paper in papers))
+            columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
+            columns.array("years", year_array(paper.year for paper in papers))
+            columns.array("first_passage", first_passage)
+            columns.array(
+                "passage_paper", np.repeat(np.arange(len(papers), dtype=np.int32), np.diff(first_passage))
+            )
+            columns.array("passage_vectors", passage_vectors)
+            columns.array("sentence_vectors", sentence_vectors)
+            if recipe.fact_vectors == "fact":
+                columns.array("fact_vectors", self._embed_facts(graph))
+            citing, cited = citations.arrays()
+            columns.array("citing", citing)
+            columns.array("cited", cited)
+            graph.write(columns)
+        self.progress("words", 0, 1)
+        BM25Index.build(
+            (f"{p.title}\n{p.abstract}" if recipe.lexical_title else p.abstract for p in papers),
+            recipe.lexical_tokenizer,
+            k1=recipe.lexical_k1,
+            b=recipe.lexical_b,
+        ).save(target / LEXICAL)
+        BM25Index.build(
+            (passage.text for passage in passages), recipe.bm25_tokenizer, k1=recipe.bm25_k1, b=recipe.bm25_b
+        ).save(target / BM25)
+        self.progress("words", 1, 1)
+
+    def _embed(
+        self, passages: Sequence[Passage], spans: Sequence[Sequence[tuple[int, int]]]
+    ) -> tuple[Vectors, Vectors]:
+        """Vectors of the passages and, in order, of all their sentences."""
+        texts = [passage.text for passage in passages]
+        shifts = [len(text) - len(passage.body) for text, passage in zip(texts, passages, strict=True)]
+        shifted = [
+            [(start + shift, end + shift) for start, end in group]
+            for group, shift in zip(spans, shifts, strict=True)
+        ]
+        self.progress("embed", 0, len(texts))
+        return self.embedder.embed_parts(
+            texts, shifted, progress=lambda done, total: self.progress("embed", done, total)
+        )
+
+    def _embed_facts(self, graph: FactGraph) -> Vectors:
+        texts = [graph.fact(number).text for number in range(graph.n_facts)]
+        return self.embedder.embed(texts, "fact")
+
+    def _graph(
+        self,
+        passages: Sequence[Passage],
+        spans: Sequence[Sequence[tuple[int, int]]],
+        extractions: Sequence[Extraction],
+        citations: CitationGraph,
+        first_passage: NDArray[np.int64],
+    ) -> FactGraph:
+        builder = GraphBuilder(title_weight=self.recipe.title_weight)
+        for passage, sentences, extraction in zip(passages, spans, extractions, strict=True):
+            builder.add(passage, len(sentences), extraction)
+        citing, cited = citations.arrays()
+        ranges = [range(int(a), int(b)) for a, b in pairwise(first_passage)]
+        return builder.build(
+            citations=zip(first_passage[citing].tolist(), first_passage[cited].tolist(), strict=True),
+            continuations=(pair for passages in ranges for pair in pairwise(passages)),
+            synonyms=self._synonyms(builder.keys),
+        )
+
+    def _synonyms(self, keys: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+        match self.recipe.synonyms:
+            case "spelling":
+                return by_spelling(keys, self.recipe.synonym_threshold)
+            case "embedding":
+                return by_embedding(self.embedder.embed(keys, "fact"), self.recipe.synonym_threshold)
+            case "none":
+                return iter(())
+
+
+def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    while batch := list(islice(items, size)):
+        yield batch

@@ -1,0 +1,1 @@
+"""The one query path: signals → candidates → filter → seeds → PageRank → ranking, and its fallbacks."""

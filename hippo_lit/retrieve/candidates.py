@@ -1,0 +1,142 @@
+"""Stage 1: which facts might bear on the question.
+
+The best facts of all by embedding (HippoRAG 2), and for each entity that the question names the facts of
+the sentences about it that are nearest to the question: the way from a question to its second paper leads
+through a sentence about what it names. (Bridging by sentences is LinearRAG's idea, published 2025; one
+round, sentences read in their passage's context, and the filter's verdict on each are ours.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from hippo_lit.graph.factgraph import FactGraph
+from hippo_lit.graph.matching import matches
+from hippo_lit.protocols import Vectors
+from hippo_lit.retrieve.signals import best, minmax
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.types import Fact, ScoredFact
+
+_STAND_IN = "says"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A fact on offer to the filter, with what it activates if it is kept.
+
+    `sentence` as in FactGraph (negative: not known). `own` are the entities it joins, `evidence` those of
+    the whole sentence, title included.
+    """
+
+    scored: ScoredFact
+    sentence: int
+    own: tuple[int, ...]
+    evidence: tuple[int, ...]
+
+
+class FactRecall:
+    """Finds candidates in one snapshot. Immutable; what it derives of the graph is made on first use."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._graph: FactGraph = snapshot.graph
+
+    def links(self, question: str) -> list[int]:
+        """The entities that the question names, each once, in its order."""
+        return list(dict.fromkeys(e for group in matches(question, self._named) for e in group))
+
+    def _named(self, key: str) -> list[int] | None:
+        row = self._graph.link_keys.index_of(key)  # type: ignore[attr-defined]
+        if row is None:
+            return None
+        start, end = self._graph.link_start[row : row + 2]
+        return [int(entity) for entity in self._graph.link_entity[start:end]]
+
+    def candidates(
+        self, query: Vectors, links: list[int], *, top_k: int, per_entity: int
+    ) -> list[Candidate]:
+        """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
+        if not self._graph.statements.shape[0] and not self._graph.n_facts:
+            return []
+        sentences = np.asarray(self._snapshot.sentence_vectors @ query, dtype=np.float64)
+        chosen: dict[tuple[int, int], float] = {}  # (sentence, fact or -1) -> similarity
+        vectors = self._snapshot.fact_vectors
+        if vectors is not None and len(vectors):
+            facts = np.asarray(vectors @ query, dtype=np.float64)
+            low, high = float(facts.min()), float(facts.max())
+            for fact in best(facts, top_k):
+                chosen[self._stated_in(int(fact)), int(fact)] = float(facts[fact])
+        else:
+            low, high = float(sentences.min(initial=1.0)), float(sentences.max(initial=-1.0))
+            for sentence in best(sentences, top_k):
+                chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
+        for entity in links:
+            rows = self._naming.indices[self._naming.indptr[entity] : self._naming.indptr[entity + 1]]
+            for sentence in rows[best(sentences[rows], per_entity)]:
+                chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
+        span = high - low
+        found = [
+            self._candidate(sentence, fact, similarity, (similarity - low) / span if span > 0 else 0.0, links)
+            for (sentence, fact), similarity in chosen.items()
+        ]
+        return sorted(found, key=lambda c: (-c.scored.score, c.sentence, c.scored.fact.text))
+
+    @cached_property
+    def _naming(self) -> sparse.csc_matrix:
+        """Sentences by entity: the statements by column."""
+        return self._graph.statements.tocsc()
+
+    @cached_property
+    def _facts_by_sentence(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """(sentences ascending, fact of each): which facts a sentence states."""
+        fact = np.repeat(np.arange(self._graph.n_facts), np.diff(self._graph.fact_start))
+        order = np.argsort(self._graph.fact_sentence, kind="stable")
+        return self._graph.fact_sentence[order], fact[order]
+
+    def _stated_in(self, fact: int) -> int:
+        return int(self._graph.fact_sentence[self._graph.fact_start[fact]])
+
+    def _telling(self, sentence: int, links: list[int]) -> tuple[int, int]:
+        """The fact of a sentence that names most of what the question names; (sentence, -1): it has none."""
+        sentences, facts = self._facts_by_sentence
+        start, end = np.searchsorted(sentences, [sentence, sentence + 1])
+        if start == end:
+            return sentence, -1
+        named = set(links)
+
+        def shared(fact: int) -> int:
+            return len(named & {int(self._graph.fact_subject[fact]), int(self._graph.fact_object[fact])})
+
+        return sentence, int(max(facts[start:end].tolist(), key=shared))
+
+    def _candidate(
+        self, sentence: int, fact: int, similarity: float, score: float, links: list[int]
+    ) -> Candidate:
+        graph, snapshot = self._graph, self._snapshot
+        statement = graph.statements[sentence].indices if sentence >= 0 else ()
+        evidence = tuple(int(entity) for entity in statement)
+        own: tuple[int, ...] = evidence
+        where = [sentence]
+        if fact >= 0:
+            own = (int(graph.fact_subject[fact]), int(graph.fact_object[fact]))
+            said = graph.fact(fact)
+            where = graph.fact_sentence[graph.fact_start[fact] : graph.fact_start[fact + 1]].tolist()
+        else:
+            said = Fact(snapshot.passage(graph.passage_of(sentence)).title, _STAND_IN, snapshot.sentence(sentence))
+        evidence = tuple(dict.fromkeys((*own, *evidence)))
+        named = set(links)
+        papers = dict.fromkeys(int(snapshot.passage_paper[graph.passage_of(at)]) for at in where)
+        scored = ScoredFact(
+            said,
+            score,
+            similarity,
+            anchors=tuple(graph.names[entity] for entity in evidence if entity in named),
+            paper_ids=tuple(snapshot.paper_ids[paper] for paper in papers),
+            sentence=snapshot.sentence(sentence) if sentence >= 0 else "",
+        )
+        return Candidate(scored, sentence, tuple(dict.fromkeys(own)), evidence)

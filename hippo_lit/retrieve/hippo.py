@@ -1,0 +1,130 @@
+"""The hippo route: candidates → filter → seeds → PageRank → rank."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippo_lit.config import Settings
+from hippo_lit.graph.factgraph import EdgeKind
+from hippo_lit.graph.ppr import IgraphPageRank
+from hippo_lit.protocols import FactFilter, PageRank
+from hippo_lit.retrieve.candidates import Candidate, FactRecall
+from hippo_lit.retrieve.seeds import entity_seeds, passage_seeds, reset_vector
+from hippo_lit.retrieve.signals import Signals, minmax
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.types import ScoredFact, Seed
+
+Floats = NDArray[np.float64]
+Clock = Callable[[str], AbstractContextManager[None]]
+"""`with clock("stage"):` measures that stage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What the graph made of a query.
+
+    `scores` rank the passages; None where no fact survived, and then `reason` says so. `entity_seeds` maps
+    entity numbers to reset weights.
+    """
+
+    scores: Floats | None
+    ppr: Floats | None = None
+    reason: str = ""
+    candidates: tuple[ScoredFact, ...] = ()
+    kept: tuple[ScoredFact, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    seeds: tuple[Seed, ...] = ()
+    entity_seeds: dict[int, float] = field(default_factory=dict)
+
+
+class HippoRoute:
+    """The route over one snapshot. Safe to share between threads once built."""
+
+    def __init__(self, snapshot: Snapshot, fact_filter: FactFilter, settings: Settings) -> None:
+        self._graph = snapshot.graph
+        self._recall = FactRecall(snapshot)
+        self._filter = fact_filter
+        self._settings = settings
+        self.adjacency = self._graph.adjacency(edge_weights(settings))
+        self._pagerank: PageRank = IgraphPageRank(self.adjacency, settings.ppr.damping)
+
+    def run(self, signals: Signals, clock: Clock) -> Spread:
+        """Raises ModelError where embedding or filtering fails."""
+        if not self._graph.n_entities:
+            return Spread(None, reason="the index holds no facts")
+        limits, seeding = self._settings.filter, self._settings.seeds
+        with clock("facts"):
+            links = self._recall.links(signals.query)
+            candidates = self._recall.candidates(
+                signals.query_to_fact,
+                links,
+                top_k=limits.linking_top_k,
+                per_entity=limits.per_entity,
+            )
+        scored = tuple(candidate.scored for candidate in candidates)
+        with clock("filter"):
+            outcome = self._filter.keep(signals.query, scored)
+        kept = [candidates[i] for i in outcome.kept]
+        found = Spread(None, None, "", scored, tuple(c.scored for c in kept), outcome.unmatched)
+        if not kept:
+            return replace(found, reason="no fact survived the filter")
+        with clock("seeds"):
+            named = links if seeding.link_question else []
+            entities = entity_seeds(
+                kept,
+                named,
+                self._graph.spread,
+                evidence=seeding.evidence == "sentence",
+                max_entities=seeding.max_entities,
+            )
+            scores = signals.hybrid if seeding.passage_score == "hybrid" else minmax(signals.dense)
+            passages = passage_seeds(scores, sum(entities.values()), seeding)
+        with clock("pagerank"):
+            reset = reset_vector(entities, passages, self._graph.n_entities)
+            ppr = self._pagerank.scores(reset)[: self._graph.n_passages]
+        return replace(
+            found,
+            scores=self._blend(ppr, signals),
+            ppr=ppr,
+            seeds=tuple(self._explain(entity, weight, kept, set(named)) for entity, weight in entities.items()),
+            entity_seeds=entities,
+        )
+
+    def _blend(self, ppr: Floats, signals: Signals) -> Floats:
+        """PageRank over its maximum, times exp(hybrid_weight * (hybrid - 1)): both must speak for a passage.
+
+        The product puts the near of two passages that the graph reaches equally well first; a sum would let
+        whichever has the wider range decide.
+        """
+        top = float(ppr.max(initial=0.0))
+        if top <= 0:
+            return np.zeros(len(ppr))
+        weight = self._settings.rank.hybrid_weight
+        return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
+
+    def _explain(self, entity: int, weight: float, kept: list[Candidate], named: set[int]) -> Seed:
+        name = self._graph.names[entity]
+        if entity in named:
+            return Seed(name, weight, "the question names it")
+        for candidate in kept:
+            if entity in candidate.own:
+                return Seed(name, weight, f"fact: {candidate.scored.fact.text}")
+        stated = next(c for c in kept if entity in c.evidence)
+        return Seed(name, weight, f"same sentence as: {stated.scored.fact.text}")
+
+
+def edge_weights(settings: Settings) -> dict[EdgeKind, float]:
+    graph = settings.graph
+    return {
+        "mention": graph.mention,
+        "fact": graph.fact,
+        "cooccurrence": graph.cooccurrence,
+        "synonym": graph.synonym,
+        "citation": graph.citation,
+        "continuation": graph.continuation,
+    }

@@ -1,0 +1,273 @@
+"""One query in, one explained ranking out: modes, fallbacks, filters and metrics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippo_lit.config import Settings
+from hippo_lit.errors import ConfigError, ModelError
+from hippo_lit.models.usage import UsageMeter
+from hippo_lit.protocols import Embedder, FactFilter
+from hippo_lit.retrieve.explain import Paths
+from hippo_lit.retrieve.hippo import HippoRoute, Spread
+from hippo_lit.retrieve.signals import Corpus, Signals, best
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.types import MODES, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
+
+Floats = NDArray[np.float64]
+NEXT: dict[Mode, Mode] = {"hippo": "hybrid", "hybrid": "bm25", "dense": "bm25"}
+"""Which route answers when one fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restriction:
+    """Which papers may be ranked; the graph walks through all of them all the same.
+
+    Years are inclusive, None leaves an end open; a paper without a year is left out where either is given.
+    """
+
+    first_year: int | None = None
+    last_year: int | None = None
+    exclude: Collection[str] = ()
+
+    def allowed(self, snapshot: Snapshot) -> NDArray[np.bool_]:
+        """One truth value a paper."""
+        allowed = np.ones(len(snapshot), dtype=np.bool_)
+        if self.first_year is not None:
+            allowed &= snapshot.years >= self.first_year
+        if self.last_year is not None:
+            allowed &= snapshot.years <= self.last_year
+        for paper_id in self.exclude:
+            number = snapshot.find(paper_id)
+            if number is not None:
+                allowed[number] = False
+        return allowed
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Scores of papers by one route; papers with a score of 0 or less are not ranked where `positive`."""
+
+    route: Mode
+    scores: Floats
+    positive: bool = True
+    spread: Spread = Spread(None)
+
+
+class Retriever:
+    """Answers queries from one snapshot, always the same one. Safe to share between threads."""
+
+    def __init__(
+        self, snapshot: Snapshot, embedder: Embedder, fact_filter: FactFilter, settings: Settings
+    ) -> None:
+        self.snapshot = snapshot
+        self._embedder = embedder
+        self._filter = fact_filter
+        self._settings = settings
+
+    @cached_property
+    def _corpus(self) -> Corpus:
+        return Corpus(self.snapshot, self._settings)
+
+    @cached_property
+    def _hippo(self) -> HippoRoute:
+        return HippoRoute(self.snapshot, self._filter, self._settings)
+
+    def retrieve(
+        self,
+        query: str,
+        k: int = 10,
+        mode: Mode = "hippo",
+        *,
+        restriction: Restriction | None = None,
+        explain: bool = True,
+    ) -> RetrievalResult:
+        """The `k` best papers for `query`; fewer where fewer have anything to do with it.
+
+        A blank query and an empty corpus have an empty result. `explain` adds to each paper the way from a
+        seed to it. Raises ConfigError for a bad k or mode, ModelError where a model fails and
+        `retrieve.on_model_error` is "raise".
+        """
+        if k < 1:
+            raise ConfigError(f"k must be at least 1, got {k}", key="k")
+        if mode not in MODES:
+            raise ConfigError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}", key="mode")
+        began = perf_counter()
+        trace = Trace(snapshot=self.snapshot.name)
+        if not query.strip() or not len(self.snapshot):
+            reason = "the query is empty" if len(self.snapshot) else "the index holds no papers"
+            return RetrievalResult(query, mode, mode, reason=reason, trace=trace)
+        seconds: dict[str, float] = {}
+        meter = UsageMeter()
+        signals = Signals(query, self._corpus, self._embedder)
+        with meter.active():
+            answer, reason, failed = self._answer(mode, signals, seconds)
+        with _timed(seconds, "rank"):
+            allowed = (restriction or Restriction()).allowed(self.snapshot)
+            papers = self._ranked(answer, signals, allowed, k)
+        if explain:
+            with _timed(seconds, "explain"):
+                papers = self._explained(papers, answer, signals)
+        spread = answer.spread
+        if mode == "hippo" and (failures := self.snapshot.about["failures"]):
+            reason = _join(reason, f"{failures} passages have no facts since their extraction failed")
+            failed = True
+        return RetrievalResult(
+            query,
+            mode,
+            answer.route,
+            papers,
+            degraded=failed,
+            reason=reason,
+            metrics=_metrics(papers, perf_counter() - began),
+            trace=replace(
+                trace,
+                candidates=spread.candidates,
+                kept=spread.kept,
+                unmatched=spread.unmatched,
+                seeds=spread.seeds,
+                usage=meter.stages(),
+                seconds=seconds,
+            ),
+        )
+
+    def prepare(self, queries: Sequence[str]) -> None:
+        """Embed many queries at once, so that a caching embedder has them ready. Failures show up later."""
+        with suppress(ModelError):
+            for kind in ("query_to_fact", "query_to_passage"):
+                self._embedder.embed([query for query in queries if query.strip()], kind)
+
+    # -- routes
+
+    def _answer(self, mode: Mode, signals: Signals, seconds: dict[str, float]) -> tuple[_Answer, str, bool]:
+        """The answer of the first route that has one, why it was not `mode`'s, and whether a model failed."""
+        reason, failed, spread = "", False, Spread(None)
+        route = mode
+        while True:
+            try:
+                answer = self._try(route, signals, seconds)
+            except ModelError as error:
+                if self._settings.retrieve.on_model_error == "raise" or route not in NEXT:
+                    raise
+                reason, failed = _join(reason, str(error)), True
+            else:
+                if answer.scores is not _NO_SCORES:
+                    return replace(answer, spread=spread) if answer.spread.scores is None else answer, reason, failed
+                spread = answer.spread
+                reason = _join(reason, spread.reason)
+            route = NEXT[route]
+
+    def _try(self, route: Mode, signals: Signals, seconds: dict[str, float]) -> _Answer:
+        by_paper = self._corpus.by_paper
+        match route:
+            case "hippo":
+                with _timed(seconds, "embed"):
+                    signals.query_to_fact  # noqa: B018 - so that its time is counted as what it is
+                    signals.query_to_passage  # noqa: B018
+                spread = self._hippo.run(signals, lambda stage: _timed(seconds, stage))
+                scores = _NO_SCORES if spread.scores is None else by_paper(spread.scores)
+                return _Answer(route, scores, spread=spread)
+            case "lexical":
+                with _timed(seconds, "lexical"):
+                    final = np.full(len(self.snapshot), -1.0)
+                    final[signals.lesson.union] = signals.lesson.final[signals.lesson.union]
+                    return _Answer(route, final, positive=False)
+            case "bm25":
+                with _timed(seconds, "bm25"):
+                    return _Answer(route, by_paper(signals.bm25))
+            case "dense":
+                with _timed(seconds, "dense"):
+                    return _Answer(route, by_paper(signals.dense), positive=False)
+            case "hybrid":
+                with _timed(seconds, "hybrid"):
+                    return _Answer(route, by_paper(signals.hybrid))
+
+    # -- ranking
+
+    def _ranked(
+        self, answer: _Answer, signals: Signals, allowed: NDArray[np.bool_], k: int
+    ) -> tuple[RankedPaper, ...]:
+        worth = allowed & (answer.scores > 0) if answer.positive else allowed & (answer.scores >= -1.0)
+        if answer.route == "lexical":
+            worth &= answer.scores >= 0
+        eligible = np.flatnonzero(worth)
+        order = eligible[best(answer.scores[eligible], k)]
+        lesson = signals.lesson
+        known = {name: self._corpus.by_paper(scores) for name, scores in self._computed(answer, signals)}
+        return tuple(
+            RankedPaper(
+                paper=self.snapshot.paper(int(i)),
+                rank=rank,
+                score=float(answer.scores[i]),
+                bm25_score=float(lesson.bm25[i]),
+                graph_distance=int(lesson.distance[i]) if lesson.distance[i] >= 0 else None,
+                recency_score=float(lesson.recency[i]),
+                final_score=float(lesson.final[i]),
+                scores={name: float(scores[i]) for name, scores in known.items()},
+            )
+            for rank, i in enumerate(order, start=1)
+        )
+
+    def _computed(self, answer: _Answer, signals: Signals) -> Iterator[tuple[str, Floats]]:
+        yield "bm25", signals.bm25
+        for name in ("dense", "hybrid"):
+            if name in vars(signals):
+                yield name, getattr(signals, name)
+        if answer.spread.ppr is not None:
+            yield "ppr", answer.spread.ppr
+
+    def _explained(
+        self, papers: tuple[RankedPaper, ...], answer: _Answer, signals: Signals
+    ) -> tuple[RankedPaper, ...]:
+        numbers = [self.snapshot.find(ranked.paper.id) for ranked in papers]
+        ways: list[tuple[Step, ...]]
+        if answer.route == "lexical":
+            ways = [self._citation_way(signals, number) for number in numbers if number is not None]
+        elif answer.spread.entity_seeds:
+            paths = Paths(self.snapshot, self._hippo.adjacency, answer.spread.entity_seeds)
+            ways = [paths.to_paper(number) for number in numbers if number is not None]
+        else:
+            return papers
+        return tuple(replace(ranked, path=way) for ranked, way in zip(papers, ways, strict=True))
+
+    def _citation_way(self, signals: Signals, number: int) -> tuple[Step, ...]:
+        distance = signals.lesson.distance
+        if distance[number] <= 0:
+            return ()
+        graph, ids = self.snapshot.citations, self.snapshot.paper_ids
+        way = graph.path(distance, number)
+        return tuple(
+            Step(ids[a], "citation", ids[b], "cites" if ids[b] in graph.forward(ids[a]) else "cited by")
+            for a, b in zip(way, way[1:], strict=False)
+        )
+
+
+_NO_SCORES: Floats = np.zeros(0)
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    began = perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] = seconds.get(stage, 0.0) + perf_counter() - began
+
+
+def _join(*reasons: str) -> str:
+    return "; ".join(reason for reason in reasons if reason)
+
+
+def _metrics(papers: tuple[RankedPaper, ...], seconds: float) -> Metrics:
+    if not papers:
+        return Metrics(wall_time_s=seconds)
+    total = math.fsum(ranked.score for ranked in papers)
+    return Metrics(len(papers), total / len(papers), papers[0].score, seconds)

@@ -1,0 +1,118 @@
+"""One published state of an index: everything a query needs, mapped from disk, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hippo_lit.citations import CitationGraph
+from hippo_lit.columns import Columns
+from hippo_lit.graph.factgraph import FactGraph
+from hippo_lit.lexical import BM25Index
+from hippo_lit.payload import paper_from_json
+from hippo_lit.protocols import Vectors
+from hippo_lit.sentences import split_sentences
+from hippo_lit.passages import passages_of
+from hippo_lit.tokenizers import Tokenizer
+from hippo_lit.types import Paper, Passage
+
+COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
+
+
+class Snapshot:
+    """Papers, passages, vectors, word indexes, citations and the fact graph, read-only.
+
+    Papers are numbered in the order of their ids; passages follow their papers. Raises IndexCorruptError
+    or FormatVersionError where files are missing or of another version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._columns = Columns(folder / COLUMNS)
+
+    @property
+    def name(self) -> str:
+        """Identifies this state of the index."""
+        return self.folder.name
+
+    @cached_property
+    def about(self) -> Mapping[str, Any]:
+        """What the index was built with: embedder, extractor, passage length, counts."""
+        return dict(self._columns.document("about"))
+
+    def __len__(self) -> int:
+        """Number of papers."""
+        return len(self.paper_ids)
+
+    @cached_property
+    def paper_ids(self) -> Sequence[str]:
+        return self._columns.strings("paper_ids")
+
+    def find(self, paper_id: str) -> int | None:
+        """The number of a paper, or None."""
+        return self._columns.strings("paper_ids").index_of(paper_id)
+
+    def paper(self, number: int) -> Paper:
+        return paper_from_json(self._columns.strings("papers")[number])
+
+    @cached_property
+    def years(self) -> NDArray[np.float64]:
+        """Publication years, NaN where unknown."""
+        return self._columns.array("years")
+
+    @cached_property
+    def passage_paper(self) -> NDArray[np.int32]:
+        """The paper of each passage."""
+        return self._columns.array("passage_paper")
+
+    @cached_property
+    def first_passage(self) -> NDArray[np.int64]:
+        """Each paper's first passage, and one past the last; length papers + 1."""
+        return self._columns.array("first_passage")
+
+    @cached_property
+    def passage_vectors(self) -> Vectors:
+        return self._columns.array("passage_vectors")
+
+    @cached_property
+    def sentence_vectors(self) -> Vectors:
+        return self._columns.array("sentence_vectors")
+
+    @cached_property
+    def fact_vectors(self) -> Vectors | None:
+        """One row a fact, or None where facts are scored by the sentences that state them."""
+        return self._columns.array("fact_vectors") if "fact_vectors" in self._columns else None
+
+    @cached_property
+    def graph(self) -> FactGraph:
+        return FactGraph.read(self._columns)
+
+    @cached_property
+    def citations(self) -> CitationGraph:
+        return CitationGraph.from_arrays(
+            self.paper_ids, self._columns.array("citing"), self._columns.array("cited")
+        )
+
+    def lexical(self, tokenizer: Tokenizer | None = None) -> BM25Index:
+        """BM25 of the two-pass retriever, over papers."""
+        return BM25Index.load(self.folder / LEXICAL, tokenizer)
+
+    def bm25(self, tokenizer: Tokenizer | None = None) -> BM25Index:
+        """BM25 over the passages' titles and texts."""
+        return BM25Index.load(self.folder / BM25, tokenizer)
+
+    def passage(self, number: int) -> Passage:
+        paper = int(self.passage_paper[number])
+        return passages_of(self.paper(paper), self.about["passage_chars"])[number - int(self.first_passage[paper])]
+
+    def sentence(self, number: int) -> str:
+        """The text of a sentence; for a negative number (a passage's title or an unknown place), its title."""
+        passage = self.graph.passage_of(number)
+        if number < 0:
+            return self.passage(passage).title
+        return split_sentences(self.passage(passage).body)[number - int(self.graph.sentence_start[passage])]
