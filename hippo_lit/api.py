@@ -54,7 +54,7 @@ class HippoLit:
         self._read_only = read_only
         self._lock = RLock()
         self._writer = WriterLock(path)
-        self._cache = Cache(path / assemble.CACHE, on_write_error="skip")
+        self._cache = Cache(assemble.cache_path(settings, path), on_write_error="skip")
         self._queries = Cache(None)
         self._chat = chat if chat is not None else assemble.make_chat(settings)
         self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
@@ -127,7 +127,7 @@ class HippoLit:
 
     def build(self, *, progress: Progress | None = None) -> Built:
         """Extract, embed and publish what is new in the store; nothing is done where nothing is new."""
-        with self._writing(), Cache(self.path / assemble.CACHE, on_write_error="raise") as cache:
+        with self._writing(), Cache(assemble.cache_path(self.settings, self.path), on_write_error="raise") as cache:
             indexer = Indexer(
                 self.path,
                 self.store,

@@ -55,6 +55,11 @@ def make_embedder(settings: Settings, prompts: Path | None = None) -> Embedder:
             return HashEmbedder(chosen.dimensions or 64)
 
 
+def cache_path(settings: Settings, index: Path) -> Path:
+    """Where an index keeps vectors and replies."""
+    return settings.cache.path.expanduser() if settings.cache.path else index / CACHE
+
+
 def cached(embedder: Embedder, cache: Cache) -> CachedEmbedder:
     """`embedder`, never asked twice for the same text, and able to embed parts of texts."""
     return CachedEmbedder(embedder, cache)
@@ -131,7 +136,7 @@ def make_filter(
     chosen = settings.filter
     match chosen.kind:
         case "linked":
-            return LinkedFilter(chosen.min_similarity, chosen.unlinked_similarity)
+            return LinkedFilter(chosen.min_similarity)
         case "all":
             return TopFilter(chosen.max_facts)
         case "llm":

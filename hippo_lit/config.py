@@ -76,10 +76,9 @@ class ExtractSettings(_Section):
 class FilterSettings(_Section):
     """Recognition memory: which candidate facts are kept.
 
-    Candidates are the `linking_top_k` best facts, and for each entity that the question names the best of
-    the `per_entity` sentences that name it too. "linked" needs no LLM: it keeps a fact that names an entity
-    of the question from a cosine of `min_similarity` on, the very best fact also without one from
-    `unlinked_similarity` on. "llm" asks the chat model, which keeps at most `max_facts` and whose words are
+    Candidates are the `linking_top_k` best facts, and for each entity that the question names the facts of
+    the `per_entity` best sentences that name it too. "linked" needs no LLM: it keeps a fact that names an
+    entity of the question from a cosine of `min_similarity` on. "llm" asks the chat model, which keeps at most `max_facts` and whose words are
     matched back from a difflib ratio of `cutoff` on. "all" keeps the best `max_facts` as they come.
     """
 
@@ -89,7 +88,6 @@ class FilterSettings(_Section):
     max_facts: Count = 4
     cutoff: Share = 0.6
     min_similarity: float = Field(default=0.4, ge=-1, le=1)
-    unlinked_similarity: float = Field(default=0.5, ge=-1, le=1)
 
 
 class GraphSettings(_Section):
@@ -99,9 +97,9 @@ class GraphSettings(_Section):
     mention: Weight = 1.0
     title_mention: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0
     fact: Weight = 1.0
-    cooccurrence: Weight = 1.0
+    cooccurrence: Weight = 0.3
     synonym: Weight = 1.0
-    citation: Weight = 1.0
+    citation: Weight = 3.0
     continuation: Weight = 1.0
     synonyms: Literal["spelling", "embedding", "none"] = "spelling"
     synonym_threshold: Share = 0.8
@@ -112,19 +110,21 @@ class SeedSettings(_Section):
     """Where PageRank starts.
 
     Entities: those of the kept facts (`evidence`: of the fact alone or of the whole sentence that states
-    it), and with `link_question` those that the question names; the best `max_entities`. Passages: together
-    they weigh `passage_share` of what the entities weigh, in proportion to their `passage_score` (min-maxed)
-    to the power of `passage_power`. With `passage_rule = "each"` every passage weighs `passage_weight` times
+    it), and with `link_question` those that the question names; the best `max_entities`. What they weigh
+    together tells how specific the question is: far below `specific_mass` they hardly count. Passages:
+    together they weigh `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of
+    `passage_power`. With `passage_rule = "each"` every passage weighs `passage_weight` times
     its min-maxed score, whatever the size of the corpus: HippoRAG 2's own rule.
     """
 
     link_question: bool = True
     evidence: Literal["sentence", "fact"] = "sentence"
     max_entities: Count = 10
+    specific_mass: Weight = 0.5
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"
-    passage_share: Weight = 0.3
-    passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 3.0
+    passage_share: Weight = 0.2
+    passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 6.0
     passage_weight: Weight = 0.05
 
 
@@ -177,6 +177,12 @@ class HybridSettings(_Section):
     dense_share: Share = 0.7
 
 
+class CacheSettings(_Section):
+    """Where vectors and model replies are kept: in the index folder, or in a file that indexes share."""
+
+    path: Path | None = None
+
+
 class Settings(_Section):
     """Everything that can be set, by section."""
 
@@ -189,6 +195,7 @@ class Settings(_Section):
     ppr: PprSettings = PprSettings()
     rank: RankSettings = RankSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
+    cache: CacheSettings = CacheSettings()
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()
     hybrid: HybridSettings = HybridSettings()

@@ -4,6 +4,10 @@ Read besides JSON: Python literals (single quotes, tuples, sets, None, True), cu
 ellipses, missing commas and closers, bare words, and quotes or line breaks that should have been escaped.
 Nothing is evaluated. A string or word that the text breaks off in is left out, since half a name is
 another name.
+
+Why not the package json-repair (measured on 0.64 with 2,476 triples that were broken on purpose): of those
+with unescaped quotes it recovers 77%, this reader all; of cut replies it keeps half-names as names; and its
+time grows with the square of the input (20,000 characters of `{"` take over 8 s, here milliseconds).
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from hippo_lit.protocols import Vectors
 from hippo_lit.sentences import split_sentences
 from hippo_lit.passages import passages_of
 from hippo_lit.tokenizers import Tokenizer
-from hippo_lit.types import Paper, Passage
+from hippo_lit.types import Fact, Paper, Passage
 
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 
@@ -116,3 +116,19 @@ class Snapshot:
         if number < 0:
             return self.passage(passage).title
         return split_sentences(self.passage(passage).body)[number - int(self.graph.sentence_start[passage])]
+
+    def facts_of(self, paper: int) -> list[tuple[str, Fact]]:
+        """The facts that a paper states, in the order of its text, each after the sentence that states it."""
+        graph = self.graph
+        first, last = (int(number) for number in self.first_passage[paper : paper + 2])
+        stated = graph.fact_sentence
+        start, end = graph.sentence_start[first], graph.sentence_start[last]
+        known = (stated >= start) & (stated < end)
+        unknown = (stated < -first) & (stated >= -last)  # -1 - passage: see FactGraph
+        places = np.flatnonzero(known | unknown)
+        places = places[np.argsort(stated[places], kind="stable")]
+        facts = np.searchsorted(graph.fact_start, places, side="right") - 1
+        return [
+            (self.sentence(int(stated[place])), graph.fact(int(fact)))
+            for place, fact in zip(places, facts, strict=True)
+        ]

@@ -93,13 +93,15 @@ class ScoredFact:
     """A fact as a candidate for a question.
 
     `score` is min-maxed over all facts, in [0, 1]; `similarity` is the cosine behind it, in [-1, 1].
-    `anchors` are the question's own entities that the fact, or the sentence that states it, names.
+    `anchors` are the question's own entities that the fact, or the sentence that states it, names, and
+    `specificity` is that of the rarest: 1 over the number of passages that hold its name (0: no anchor).
     """
 
     fact: Fact
     score: float
     similarity: float = 0.0
     anchors: tuple[str, ...] = ()
+    specificity: float = 0.0
     paper_ids: tuple[str, ...] = ()
     sentence: str = ""
 
@@ -109,12 +111,14 @@ class FilterOutcome:
     """What a fact filter kept.
 
     `kept` are indices into the candidates, best first, each once. `unmatched` are the reply's facts
-    that resemble no candidate. `similarities[i]` is how well `kept[i]` matched the reply (1.0 = exact).
+    that resemble no candidate. `similarities[i]` is how well `kept[i]` matched the reply (1.0 = exact), and
+    `weights[i]`, in [0, 1], how far its word counts; empty where all count fully.
     """
 
     kept: tuple[int, ...]
     unmatched: tuple[str, ...] = ()
     similarities: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Acronyms that a text defines: "retrieval-augmented generation (RAG)", "RAG (retrieval-augmented …)".
 
-The long form is found as in Schwartz and Hearst (2003), "A simple algorithm for identifying abbreviation
-definitions in biomedical text": from the right, every letter or digit of the short form must occur in the
-words before the bracket, the first of them at the beginning of a word.
+The long form is the words before the bracket whose initials spell the short form. Where none do, it is found
+as in Schwartz and Hearst (2003), "A simple algorithm for identifying abbreviation definitions in biomedical
+text": from the right, every letter or digit of the short form must occur, the first at a word's beginning.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ from dataclasses import dataclass
 RELATION = "stands for"
 
 _BRACKET = re.compile(r"\(([^()\[\]]{2,120})\)")
-_SHORT = re.compile(r"[^\W_](?:[\w.&/+-]{0,10}[^\W_]\+?|\+)")
+_SHORT = re.compile(r"[^\W_](?:[\w&/+-]{0,10}[^\W_]\+?|\+)")
+
+
+_WORD = re.compile(r"[^\W_]+")
+_SMALL = frozenset(("of", "and", "the", "for", "in", "on", "to", "a", "an", "with", "by", "de", "la"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +50,28 @@ def _is_short(text: str) -> bool:
 
 
 def _long_form(short: str, before: str) -> str:
-    """The shortest run of words at the end of `before` that spells `short`; "" where none does."""
+    """The words at the end of `before` that spell `short`; "" where none do."""
     letters = [c.lower() for c in short if c.isalnum()]
-    if len(letters) > 2 and letters[-1] == "s" and short[-1] == "s":
+    if len(letters) > 2 and short[-1] == "s":
         letters.pop()  # the plural's
+    return _by_initials(letters, before) or _by_letters(letters, short, before)
+
+
+def _by_initials(letters: list[str], before: str) -> str:
+    """ "World Health Organization" for w, h, o; small words count or not, as it fits."""
+    left = list(letters)
+    for word in reversed(list(_WORD.finditer(before))):
+        initial = word[0][0].lower()
+        if initial == left[-1]:
+            left.pop()
+        elif word[0].lower() not in _SMALL:
+            return ""
+        if not left:
+            return before[word.start() :]
+    return ""
+
+
+def _by_letters(letters: list[str], short: str, before: str) -> str:
     at = len(before)
     for i in range(len(letters) - 1, -1, -1):
         at = before.lower().rfind(letters[i], 0, at)

@@ -6,7 +6,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hippo_lit.extract.ends import Context, End, end, ends
-from hippo_lit.extract.words import RELATIVE, UNASSERTED, is_generic
+from hippo_lit.extract.phrases import subject_of
+from hippo_lit.extract.words import HUMAN, RELATIVE, UNASSERTED, is_generic
 
 if TYPE_CHECKING:
     from spacy.tokens import Token
@@ -25,6 +26,8 @@ def is_asserted(verb: Token) -> bool:
         marks = {child.text.lower() for child in token.children if child.dep_ in ("mark", "cc")}
         if marks & {"whether", "if", "unless", "than"}:
             return False
+        if any(child.tag_ == "WRB" and child.text.lower() in ("how", "why") for child in token.lefts):
+            return False
         if token.dep_ in ("ccomp", "xcomp") and token.head.text.lower() in UNASSERTED:
             return False
         if token.dep_ in ("pobj", "pcomp") and token.head.text.lower() in ("without", "than", "instead"):
@@ -34,7 +37,7 @@ def is_asserted(verb: Token) -> bool:
 
 def subjects(verb: Token, context: Context, steps: int = 0) -> list[End]:
     """The subjects of a verb: its own, those of the verb it is coordinated with, or its antecedent."""
-    own = next((child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")), None)
+    own = subject_of(verb)
     if own is not None and own.text.lower() in RELATIVE:
         not_meant = _NOT_MEANT.get(own.text.lower(), ())
         return _antecedent(verb, context, not_meant, steps) if verb.dep_ == "relcl" else []
@@ -44,7 +47,9 @@ def subjects(verb: Token, context: Context, steps: int = 0) -> list[End]:
         return [] if infinitive or apart else ends(own, context, subject=True)
     if steps > _MAX_STEPS or any(child.dep_ in ("csubj", "csubjpass", "expl") for child in verb.children):
         return []
-    if verb.dep_ == "acl" and verb.tag_ in ("VBN", "VBG", "VBD") and not _is_compound(verb):
+    if verb.dep_ == "acl" and verb.tag_ in ("VBN", "VBG", "VBD"):
+        if _is_compound(verb) or (verb.text.lower() == "based" and verb.doc[verb.i - 1].text == ","):
+            return []
         return _antecedent(verb, context, (), steps)
     if verb.dep_ == "conj" and verb.head.pos_ in VERBS:
         return subjects(verb.head, context, steps + 1)
@@ -74,6 +79,8 @@ def _antecedent(verb: Token, context: Context, not_meant: Collection[str], steps
     noun = verb.head
     while noun.ent_type_ in not_meant and noun.dep_ in ("pobj", "appos", "npadvmod"):
         noun = noun.head.head if noun.dep_ == "pobj" else noun.head
+    if not_meant is _NOT_MEANT["who"]:
+        noun = _human(noun)
     start = noun.left_edge.i
     if start > 0 and noun.doc[start - 1].text.lower() in ("than", "without"):
         return []
@@ -89,6 +96,16 @@ def _antecedent(verb: Token, context: Context, not_meant: Collection[str], steps
     if attribute.dep_ != "attr" or steps >= _MAX_STEPS or denied:
         return [end(noun, context, subject=True)]
     return subjects(copula, context, steps + 1) or [end(noun, context, subject=True)]
+
+
+def _human(noun: Token) -> Token:
+    """In "patients with a stroke in the territory of the artery, who", the patients."""
+    candidate = noun
+    while candidate.text.lower() not in HUMAN and candidate.ent_type_ not in ("PERSON", "NORP"):
+        if candidate.dep_ != "pobj" or candidate.head.dep_ != "prep":
+            return noun
+        candidate = candidate.head.head
+    return candidate
 
 
 def _is_compound(verb: Token) -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _COMPLEMENTS = words("of in for on to with from against among")
 _ANAPHORIC = words("this that these those such another both each either former latter same")
-_DENYING = words("no neither few little")
+_SORTING = words("with without from")  # "heifers from farm A", "adults with asthma"
+_DENYING = words("no neither")
 _COUNTS = words("CARDINAL QUANTITY PERCENT MONEY ORDINAL TIME DATE")
 
 
@@ -59,11 +60,20 @@ def conjuncts(head: Token) -> list[Token]:
     for token in (*head.conjuncts, *listed, *(t for c in listed for t in c.conjuncts)):
         if token.i < head.i or not (token.pos_ in ("NOUN", "PROPN") or is_marked(token)):
             continue
+        if (token.ent_type_ in _COUNTS) != (head.ent_type_ in _COUNTS):
+            continue
         between = head.doc[head.i : token.i]
         if any(t.text in ";:()" or t.text.lower() in ("but", "not") for t in between):
             break
         found.append(token)
     return found[:8]
+
+
+def _name_of(head: Token) -> str:
+    of = next((child for child in head.rights if child.text == "of" and child.i == head.i + 1), None)
+    inner = next((child for child in of.children if child.dep_ == "pobj"), None) if of is not None else None
+    name = name_at(inner) if inner is not None else None
+    return trimmed(name, numbers=True) if name is not None else ""
 
 
 def _has_article(noun: Token) -> bool:
@@ -81,6 +91,8 @@ def end(head: Token, context: Context, *, subject: bool) -> End:
         return End(resolved)
     if (name := name_at(head)) is not None:
         text = trimmed(name, numbers=True)
+        if name.end == head.i + 1 and (further := _name_of(head)):  # "Elisabeth of Bavaria"
+            text = f"{text} of {further}"
         return End(topic.same(text) or text) if _names_something(text) else NOTHING
     counted = head.ent_type_ in _COUNTS
     substantive = head.pos_ == "ADJ" and any(child.dep_ == "det" for child in head.lefts)  # "a single"
@@ -126,17 +138,17 @@ def _is_empty(head: Token, text: str) -> bool:
 
 def _is_vague(head: Token, text: str, determiners: list[str], context: Context, *, subject: bool) -> bool:
     """Whether one noun points back at something that has its name elsewhere: "the airline", "these drugs"."""
+    if not _ANAPHORIC.isdisjoint(determiners) and (" " not in text or is_generic(head.text)):
+        return True
     if " " in text:
         return False
-    if not _ANAPHORIC.isdisjoint(determiners):
-        return True
     return "the" in determiners and (subject or context.seen.get(head.text.lower(), head.i) < head.i)
 
 
 def complement_of(head: Token) -> str:
-    """What a noun needs to name something: "of mitotane" in "the effect of mitotane"; "" if nothing follows."""
+    """What a noun needs to name something: "of mitotane" in "the effect of mitotane"; else ""."""
     prep = next((c for c in head.rights if c.dep_ == "prep" and c.i == head.i + 1), None)
-    if prep is None:
+    if prep is None or prep.ent_iob_ == "I":  # the head's own name goes on: "House of Assembly"
         return ""
     word = prep.text.lower()
     noun = next((token for token in prep.children if token.dep_ == "pobj"), None)
@@ -146,7 +158,8 @@ def complement_of(head: Token) -> str:
     if word == "between" and len(others) == 1:
         first, second = (trimmed(phrase_span(token), numbers=True) for token in (noun, others[0]))
         return f"between {first} and {second}" if first and second else ""
-    if not (word == "of" or (word in _COMPLEMENTS and is_generic(head.text))):
+    needed = word == "of" or (word in _COMPLEMENTS and is_generic(head.text))
+    if not needed and not (word in _SORTING and head.tag_ == "NNS"):
         return ""
     if others:
         together = tidy(noun.doc[phrase_span(noun).start : others[-1].i + 1].text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hippo_lit.extract.prepare import Prepared, prepare
 from hippo_lit.extract.spans import pieces
-from hippo_lit.extract.topic import bare_title, is_name
+from hippo_lit.extract.topic import Text, is_name
 from hippo_lit.sentences import split_sentences
 from hippo_lit.text import clean
 from hippo_lit.types import Passage
@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 MAX_DOC_CHARS = 50_000
 MAX_SENTENCE_CHARS = 5_000
 TITLE = -1
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A passage's cleaned title and sentences; `sentences[i]` is `split_sentences(passage.body)[i]`."""
-
-    title: str
-    sentences: tuple[str, ...]
-
-    @property
-    def name(self) -> str:
-        """The title without what its brackets add: "All Mixed Up" for "All Mixed Up (311 song)"."""
-        return bare_title(self.title)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from hippo_lit.extract.words import DEGREES, NUMERALS, ORDINALS, STATISTICS, WEAK, is_generic, words
+from hippo_lit.extract.words import DEGREES, DETERMINERS, NUMERALS, STATISTICS, WEAK, is_generic, words
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -18,6 +18,7 @@ MAX_CHARS = 90
 Kind = Literal["name", "phrase"]
 
 _LEFT = words("compound amod nmod nummod punct npadvmod advmod quantmod poss case cc conj det neg")
+_TRAILING = ("'s", "’s", "'", "’", "-", "–")
 _EDGES = " \t\n\"'“”‘’`´,.;:!?*•-–—/|\\<>=~_"
 _ACRONYM = re.compile(r"[A-Za-zα-ω]*[A-Z][\w+/-]*[A-Z\d][\w+]*|[a-z]{1,3}[A-Z]\w+|[A-Z]{2,}")
 
@@ -25,6 +26,12 @@ _ACRONYM = re.compile(r"[A-Za-zα-ω]*[A-Z][\w+/-]*[A-Z\d][\w+]*|[a-z]{1,3}[A-Z]
 def is_marked(token: Token) -> bool:
     """Whether `prepare` marked this (merged) token as a name: the title, or a quoted work."""
     return token.i in token.doc.user_data["names"]
+
+
+def subject_of(verb: Token) -> Token | None:
+    """The grammatical subject, or a marked name before the verb that the parser did not see as one."""
+    subject = next((child for child in verb.children if child.dep_ in ("nsubj", "nsubjpass")), None)
+    return subject if subject is not None else next((child for child in verb.lefts if is_marked(child)), None)
 
 
 def entity_at(token: Token) -> Span | None:
@@ -47,9 +54,16 @@ def name_at(token: Token) -> Span | None:
     if entity is None:
         return None
     start = entity.start  # the recogniser may miss first names: "Sacha Baron [Cohen]"
-    while start > token.sent.start and _is_first_name(token.doc[start - 1], start, entity.end):
+    while start > 0 and _is_first_name(token.doc[start - 1], start, entity.end):
         start -= 1
-    return token.doc[start : entity.end]
+    return token.doc[start : _after_number(token, entity.end)]
+
+
+def _after_number(head: Token, end: int) -> int:
+    """The end of "District 85", "number 6": a number that follows its noun is a part of the name."""
+    doc = head.doc
+    follows = end < len(doc) and doc[end].like_num and doc[end].head.i == head.i and doc[end].dep_ == "nummod"
+    return end + 1 if follows else end
 
 
 def _is_first_name(token: Token, start: int, end: int) -> bool:
@@ -63,18 +77,19 @@ def phrase_span(head: Token) -> Span:
     if (name := name_at(head)) is not None:
         return name
     left = head.i
-    sentence_start = head.sent.start
-    while left > sentence_start and _modifies(head.doc[left - 1], head):
+    while left > 0 and _modifies(head.doc[left - 1], head):
         left -= 1
     right = head.i + 1
     if (entity := entity_at(head)) is not None:  # a date or an amount
         left, right = min(left, entity.start), max(right, entity.end)
-    return head.doc[left:right]
+    return head.doc[left : _after_number(head, right)]
 
 
 def _modifies(token: Token, head: Token) -> bool:
     for _ in range(6):
         if token.dep_ not in _LEFT or (token.dep_ == "punct" and token.text not in "-–/'’"):
+            return False
+        if token.dep_ in ("cc", "conj") and token.head.dep_ == "nmod":  # "Madagascar and various islands"
             return False
         token = token.head
         if token.i == head.i:
@@ -83,11 +98,11 @@ def _modifies(token: Token, head: Token) -> bool:
 
 
 def trimmed(span: Span, *, numbers: bool) -> str:
-    """The text of a span without weak words in front, and without numbers there unless they are wanted."""
+    """The text of a span without articles; for a mention also without `numbers` and weak adjectives."""
     doc, start, end = span.doc, span.start, span.end
     while start < end and _is_weak(doc[start], numbers) and not _is_hyphenated(doc, start):
         start += 1
-    while end > start and doc[end - 1].text in ("'s", "’s", "'", "’", "-", "–"):
+    while end - start > 1 and (doc[end - 1].pos_ == "ADP" or doc[end - 1].text in _TRAILING):
         end -= 1
     return tidy(doc[start:end].text)
 
@@ -100,11 +115,9 @@ def _is_weak(token: Token, numbers: bool) -> bool:
         return low in ("the", "a", "an") or token.is_punct
     if low in DEGREES:  # "the most common cancer" is not "the common cancer"
         return not _degree_counts(token)
-    if numbers and low in ORDINALS:
-        return False
-    if low in WEAK or token.tag_ in ("DT", "PRP$", "WDT", "WP$", "PDT", "CC") or token.is_punct:
+    if low in DETERMINERS or token.tag_ in ("DT", "PRP$", "WDT", "WP$", "PDT", "CC") or token.is_punct:
         return True
-    return not numbers and (token.like_num or low in NUMERALS)
+    return not numbers and (low in WEAK or token.like_num or low in NUMERALS)
 
 
 def _degree_counts(token: Token) -> bool:

@@ -104,7 +104,7 @@ def _link(noun: Token, context: Context) -> Iterator[Statement]:
 
 
 def _objects_by_preposition(noun: Token) -> dict[str, Token]:
-    preps = [child for child in noun.rights if child.dep_ == "prep"]
+    preps = [child for child in noun.rights if child.dep_ == "prep" and child.ent_iob_ != "I"]
     return {prep.text.lower(): inner for prep in preps if (inner := _object_of(prep)) is not None}
 
 
@@ -144,16 +144,18 @@ def _adjective(token: Token) -> str:
 
 def _complements(verb: Token, words: str) -> Iterator[tuple[str, Token]]:
     """(relation, head of the object) for every complement of the verb, in order."""
-    adjectival = any(child.dep_ == "acomp" for child in verb.children)
-    nominal = not adjectival and any(child.dep_ == "attr" for child in verb.children)
+    kinds = {child.dep_: child for child in verb.children}
+    if "ccomp" in kinds:  # "claimed in 2018 that …" is about the claim
+        return
+    nominal = "attr" in kinds and "acomp" not in kinds
     direct: str | None = ""  # what stands between the verb and its prepositions; None: it cannot be told
     for child in verb.children:
         low = child.text.lower()
-        if child.dep_ == "attr" and nominal:
+        if child.dep_ == "attr" and nominal and ":" not in verb.doc[verb.i : child.i].text:
             yield from _attribute(words, child)
         elif child.dep_ in ("dobj", "oprd") and low not in RELATIVE:
             yield from _direct(words, child)
-            direct = None if low in PRONOUNS else _object_words(child) or None
+            direct = None if low in PRONOUNS else _object_in_full(child) or None
         elif child.dep_ == "acomp":
             direct = _adjective(child)
             for prep in child.rights:
@@ -164,10 +166,13 @@ def _complements(verb: Token, words: str) -> Iterator[tuple[str, Token]]:
             if not nominal and direct is not None and _takes(verb, child, direct):
                 yield from _prepositional(f"{words} {direct}".strip(), child)
                 if low == "as" and (noun := _object_of(child)) is not None:
-                    direct = " ".join(filter(None, ("as", _object_words(noun), complement_of(noun))))
+                    direct = f"as {_object_in_full(noun)}"
         elif child.dep_ == "prep" and (noun := _object_of(child)) is not None:
             if noun.ent_type_ in ("DATE", "GPE", "LOC"):  # "In 1950, …"; other openings link sentences
-                yield f"{words} {low}", noun
+                what = kinds.get("dobj") or kinds.get("attr")
+                middle = _object_words(what) if what is not None else ""
+                if middle.count(" ") < 4:
+                    yield " ".join(filter(None, (words, middle, low))), noun
         elif child.dep_ == "npadvmod" and child.ent_type_ == "DATE" and _has_digit(child):
             yield words, child
 
@@ -181,7 +186,7 @@ def _takes(verb: Token, prep: Token, direct: str) -> bool:
         return False
     if verb.text.lower() in COPULAS:
         return bool(direct) or prep.i == verb.i + 1
-    return direct.count(" ") < (6 if direct.startswith("as ") else 3)
+    return direct.count(" ") < (6 if direct.startswith("as ") else 4)
 
 
 def _prepositional(words: str, prep: Token) -> Iterator[tuple[str, Token]]:
@@ -205,6 +210,10 @@ def _object_words(noun: Token) -> str:
     return f"{'no ' if no else ''}{trimmed(phrase_span(noun), numbers=True)}"
 
 
+def _object_in_full(noun: Token) -> str:
+    return f"{_object_words(noun)} {complement_of(noun)}".strip()
+
+
 def _has_digit(noun: Token) -> bool:
     return any(character.isdigit() for character in phrase_span(noun).text)
 
@@ -213,7 +222,7 @@ def _direct(words: str, noun: Token) -> Iterator[tuple[str, Token]]:
     """The object; or, where it names nothing alone, what it leads to: "plays a role in X" relates to X."""
     bare = _object_words(noun)
     empty = name_at(noun) is None and is_generic(noun.text) and bare.count(" ") <= 2
-    if empty and not complement_of(noun):
+    if empty and not complement_of(noun).startswith("of "):
         for child in noun.rights:
             inner = _object_of(child) if child.dep_ == "prep" and child.text.lower() != "of" else None
             if inner is not None:

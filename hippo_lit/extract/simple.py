@@ -2,11 +2,11 @@
 
 Found are, in every script, acronyms and terms in quotation marks or 《》「」; then, by script:
 
-- with case: runs of capitalised words ("Marie Curie", "Université de Paris"). One capitalised word that
-  opens a sentence counts only if it is also capitalised elsewhere within one.
+- with case: runs of capitalised words ("Marie Curie", "Université de Paris"). A capitalised word that opens
+  a sentence counts alone only if it is also capitalised within one; short ones ("Die", "Le") never do.
 - Han and Japanese: runs of Han or Katakana characters, cut at function characters, two to eight long.
-- other scripts (Arabic, Hebrew, Devanagari, Thai …): words of at least three letters, and pairs of them,
-  that stand in the passage at least twice.
+- other scripts (Arabic, Hebrew, Devanagari, Hangul, Thai …): words of at least three letters (Hangul: two,
+  without a final particle), and pairs of them, that stand in the passage at least twice.
 
 The only facts are acronyms that the text defines.
 """
@@ -14,6 +14,7 @@ The only facts are acronyms that the text defines.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -25,7 +26,7 @@ from hippo_lit.sentences import split_sentences
 from hippo_lit.text import clean
 from hippo_lit.types import Extraction, Fact, Mention, Passage
 
-RULES = "1"
+RULES = "2"
 MAX_MENTIONS = 500
 
 _ACRONYM = re.compile(
@@ -41,7 +42,7 @@ _HAN = re.compile(r"[\u3005\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0002fa1f]+|[\u
 _FUNCTION = re.compile(
     "[的了和是在与與及等对對中为為以于於从從到由被将將把也都而或但并並且其该該这這那有我们們他她它个個不之所就可能会會要上下]"
 )
-_OTHER = re.compile(r"[^\W\d_a-zA-Z]{3,}")
+_HANGUL = re.compile(r"([\uac00-\ud7a3]{2,}?)[은는이가을를의에도와과로]?")
 
 
 class SimpleExtractor:
@@ -87,34 +88,44 @@ def _entities(text: str, inner: frozenset[str], repeated: frozenset[str]) -> Ite
         for term in _FUNCTION.split(match[0]):
             if 2 <= len(term) <= 8:
                 yield term, "phrase"
-    words = [match[0] for match in _OTHER.finditer(text) if not _HAN.fullmatch(match[0])]
-    for term in (*words, *map(" ".join, pairwise(words))):
+    words_here = _uncased_words(text)
+    for term in (*words_here, *map(" ".join, pairwise(words_here))):
         if term in repeated:
             yield term, "phrase"
 
 
 def _capitalised(text: str) -> Iterator[str]:
-    """Runs of capitalised words; a particle ("de", "van") joins two of them, and so does one space."""
+    """Runs of capitalised words. A particle ("de") joins two runs; one of several words also counts alone."""
+    joined: list[str] = []
     run: list[str] = []
-    pending: list[str] = []
+    particle = ""
     last = 0
     for match in _WORD.finditer(text):
         word = match[0]
         adjacent = text[last : match.start()] == " "
         last = match.end()
-        if not adjacent and run:
-            yield " ".join(run)
-            run, pending = [], []
-        if word[0].isupper():
-            run += [*pending, word]
-            pending = []
-        elif run and word in _PARTICLES and not pending:
-            pending = [word]
-        elif run:
-            yield " ".join(run)
-            run, pending = [], []
-    if run:
-        yield " ".join(run)
+        opens = match.start() < 2 and len(word) < 4 and not word.isupper()
+        capital = word[0].isupper() and not opens
+        if capital and adjacent and particle:
+            joined += [*run, particle]
+            if len(run) > 1:
+                yield " ".join(run)
+            run = [word]
+        elif capital and adjacent and run:
+            run.append(word)
+        elif adjacent and run and not particle and word in _PARTICLES:
+            particle = word
+            continue
+        else:
+            yield from _names(joined, run)
+            joined, run = [], [word] if capital else []
+        particle = ""
+    yield from _names(joined, run)
+
+
+def _names(joined: list[str], run: list[str]) -> list[str]:
+    names = [" ".join([*joined, *run])] if run else []
+    return [*names, " ".join(run)] if joined and len(run) > 1 else names
 
 
 def _inner_capitals(texts: Sequence[str]) -> frozenset[str]:
@@ -123,13 +134,36 @@ def _inner_capitals(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(match[0] for match in words if match[0][0].isupper())
 
 
+def _uncased_words(text: str) -> list[str]:
+    """The words of scripts without case, in order; Han and Kana have a rule of their own."""
+    found = []
+    for word in map(_bare, text.split()):
+        if word.isascii() or word.upper() != word.lower() or _HAN.search(word):
+            continue
+        if hangul := _HANGUL.fullmatch(word):
+            found.append(hangul[1])
+        elif 2 < len(word) < 40 and not any(c.isdigit() for c in word):
+            found.append(word)
+    return found
+
+
+def _bare(word: str) -> str:
+    """A word without the punctuation around it; letters and vowel signs of every script stay."""
+    start, end = 0, len(word)
+    while start < end and unicodedata.category(word[start])[0] not in "LMN":
+        start += 1
+    while end > start and unicodedata.category(word[end - 1])[0] not in "LMN":
+        end -= 1
+    return word[start:end]
+
+
 def _repeated(texts: Sequence[str]) -> frozenset[str]:
     """The words and pairs of words of scripts without case that stand in the texts at least twice."""
     counts: Counter[str] = Counter()
     for text in texts:
-        words = [match[0] for match in _OTHER.finditer(text) if match[0].upper() == match[0].lower()]
-        counts.update(words)
-        counts.update(map(" ".join, pairwise(words)))
+        here = _uncased_words(text)
+        counts.update(here)
+        counts.update(map(" ".join, pairwise(here)))
     return frozenset(term for term, count in counts.items() if count > 1)
 
 

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 from hippo_lit.extract.acronyms import RELATION, definitions
 from hippo_lit.extract.ends import Context
-from hippo_lit.extract.parsing import TITLE, Parsed, Text, cut, read, to_doc
+from hippo_lit.extract.parsing import TITLE, Parsed, cut, read, to_doc
 from hippo_lit.extract.phrases import Kind, mentions
 from hippo_lit.extract.relations import links, statements
 from hippo_lit.extract.simple import simple_extraction
 from hippo_lit.extract.spacy_model import find_model, load_model
-from hippo_lit.extract.topic import NO_TOPIC, Topic, find_topic, is_name, life_facts
+from hippo_lit.extract.topic import NO_TOPIC, Text, Topic, find_topic, is_name, life_facts
 from hippo_lit.extract.words import FUNCTION_WORDS
 from hippo_lit.types import Extraction, Fact, Mention, Passage
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-RULES = "1"  # raised when the same text would give other facts
+RULES = "2"  # raised when the same text would give other facts
 MIN_ENGLISH = 0.12  # share of English function words; running text has 0.3 to 0.5
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -85,7 +85,8 @@ def _extraction(text: Text, parsed: Sequence[Parsed]) -> Extraction:
         context = Context(topic, topic_at if i == 0 else -1, _first_places(part))
         number = {token.i: piece.sentence for span, piece in part.spans() for token in span}
         for surface, kind, token in mentions(part.doc):
-            found.setdefault((surface, number[token.i]), kind)
+            if number[token.i] != TITLE or not topic.name:  # a name has no parts
+                found.setdefault((surface, number[token.i]), kind)
         for span, piece in part.spans():
             rule = links if piece.sentence == TITLE else statements
             for subject, relation, object_, at in () if piece.aside else rule(span, context):
@@ -106,7 +107,7 @@ def _topic(text: Text, parsed: Parsed) -> tuple[Topic, int]:
     spans = [(span, piece) for span, piece in parsed.spans() if not piece.aside]
     title = next((span for span, piece in spans if piece.sentence == TITLE), None)
     first = next((span for span, piece in spans if piece.sentence == 0), None)
-    return (NO_TOPIC, -1) if first is None else find_topic(text.title, text.sentences[0], first, title)
+    return (NO_TOPIC, -1) if first is None else find_topic(text, first, title)
 
 
 def _first_places(parsed: Parsed) -> dict[str, int]:

@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from hippo_lit.extract.words import is_generic
+from hippo_lit.extract.phrases import subject_of
+from hippo_lit.extract.words import WORKS, is_generic
 from hippo_lit.text import normalise
 from hippo_lit.types import Fact
 
@@ -14,13 +15,25 @@ if TYPE_CHECKING:
     from spacy.tokens import Span, Token
 
 _BRACKET = re.compile(r"\s*\([^()]*\)\s*$")
-_LIFE = re.compile(r"\((?:[^()]{0,60}[;,] )?(?:born |b\. |née |\d{1,2} \w+ \d{4}|\w+ \d{1,2}, \d{4})")
-_DATE = r"(?:\d{1,2} [A-Z]\w+ \d{4}|[A-Z]\w+ \d{1,2}, \d{4}|\d{4})"
-_DATES = re.compile(
-    rf"\((?:[^()\d]{{0,60}}[;,] )?(?:born |b\. )?(?:on |in )?({_DATE})\)?"
-    rf"(?:[^()–-]{{0,40}}\s?[–-]\s?(?:[^()\d]{{0,40}} )?({_DATE})\))?"
-)
+_CLASS = re.compile(r"\((?:[^(),]* )?([a-z]+)\)$")
+_DATE = r"((?:\d{1,2} [A-Z]\w+ |[A-Z]\w+ \d{1,2}, )?[12]\d{3})"
+_BEFORE = r"\((?:[^()\d]{0,60}?[;, ])?"
+_BORN = re.compile(rf"{_BEFORE}born (?:on |in )?{_DATE}")
+_LIVED = re.compile(rf"{_BEFORE}(?:born )?{_DATE}(?:[^()–-]{{0,40}}) ?[–-] ?(?:[^()\d]{{0,40}} )?{_DATE}\)")
 COPULAS = ("is", "was", "are", "were", "be", "been", "'s")
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A passage's cleaned title and sentences; `sentences[i]` is `split_sentences(passage.body)[i]`."""
+
+    title: str
+    sentences: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The title without what its brackets add: "All Mixed Up" for "All Mixed Up (311 song)"."""
+        return _BRACKET.sub("", self.title).strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +75,6 @@ class Topic:
 NO_TOPIC = Topic()
 
 
-def bare_title(title: str) -> str:
-    """ "All Mixed Up" for "All Mixed Up (311 song)"."""
-    return _BRACKET.sub("", title).strip()
-
-
 def is_name(title: str) -> bool:
     """Whether a title reads as a name: short, and capitalised throughout."""
     words = title.split()
@@ -77,30 +85,38 @@ def is_name(title: str) -> bool:
     )
 
 
-def find_topic(title: str, sentence: str, first: Span, title_span: Span | None) -> tuple[Topic, int]:
-    """The topic of a passage, from title and first sentence ("TITLE … is a CLASS …"), and its token there."""
-    name = bare_title(title)
-    root = first.root
-    subjects = [child for child in root.children if child.dep_ in ("nsubj", "nsubjpass")]
-    if not name or not subjects:
+def find_topic(text: Text, first: Span, title: Span | None) -> tuple[Topic, int]:
+    """The topic of a passage, from title and first sentence ("TITLE … is a CLASS …"), and its token there.
+
+    `first` and `title` are the parsed first sentence and title.
+    """
+    subject = subject_of(first.root)
+    if not text.name or subject is None:
         return NO_TOPIC, -1
-    subject = first.doc[subjects[0].left_edge.i : subjects[0].right_edge.i + 1].text
-    if is_name(name) and (noun := _definite(subjects[0])):
-        return Topic(name, False, frozenset((noun,))), -1
-    if not _about(name, subject):
+    if is_name(text.name) and (noun := _definite(subject)):
+        return Topic(text.name, False, frozenset((noun,))), -1
+    phrase = first.doc[subject.left_edge.i : subject.right_edge.i + 1].text
+    if not _about(text.name, phrase):
         return NO_TOPIC, -1
-    nouns: list[Token] = []
-    if root.text.lower() in COPULAS:
-        for attribute in (child for child in root.children if child.dep_ == "attr"):
-            nouns += [attribute, *attribute.conjuncts]
-    person = bool(_LIFE.search(sentence[:200])) or any(
-        c.text.lower() == "who" for noun in nouns for c in noun.subtree
-    )
-    if title_span is not None:
-        person = person or any(
-            e.label_ == "PERSON" and len(e) >= len(title_span) - 1 for e in title_span.ents
-        )
-    return Topic(name, person, frozenset(noun.text.lower() for noun in nouns)), subjects[0].i
+    nouns = _predicate(first.root)
+    classes = frozenset(noun.text.lower() for noun in nouns)
+    if bracket := _CLASS.search(text.title):
+        classes |= {bracket[1]}
+    named = title is not None and any(e.label_ == "PERSON" and len(e) >= len(title) - 1 for e in title.ents)
+    who = any(child.text.lower() == "who" for noun in nouns for child in noun.subtree)
+    lived = _life(text.sentences[0]) or _BORN.search(text.sentences[0][:300])
+    openings = {sentence.split(" ", 1)[0].lower() for sentence in text.sentences[1:]}
+    spoken_of = bool(openings & {"he", "she"}) and "it" not in openings
+    person = classes.isdisjoint(WORKS) and bool(named or who or lived or spoken_of)
+    return Topic(text.name, person, classes), subject.i
+
+
+def _predicate(root: Token) -> list[Token]:
+    """The nouns in "is a village and municipality"."""
+    if root.text.lower() not in COPULAS:
+        return []
+    attributes = [child for child in root.children if child.dep_ == "attr"]
+    return [noun for attribute in attributes for noun in (attribute, *attribute.conjuncts)]
 
 
 def _definite(subject: Token) -> str:
@@ -116,13 +132,23 @@ def _definite(subject: Token) -> str:
 
 def life_facts(topic: Topic, sentence: str) -> list[Fact]:
     """Birth and death as the first sentence's brackets give them: "(12 March 1891 – 1967)", "(born 1964)"."""
-    bracket = _DATES.search(sentence[:300]) if topic.person else None
-    if bracket is None:
+    if not topic.person:
         return []
-    born = Fact(topic.name, "was born on" if " " in bracket[1] else "was born in", bracket[1])
-    if not bracket[2]:
-        return [born]
-    return [born, Fact(topic.name, "died on" if " " in bracket[2] else "died in", bracket[2])]
+    if dates := _life(sentence):
+        return [_event(topic.name, "was born", dates[0]), _event(topic.name, "died", dates[1])]
+    born = _BORN.search(sentence[:300])
+    return [_event(topic.name, "was born", born[1])] if born else []
+
+
+def _life(sentence: str) -> tuple[str, str] | None:
+    """Two dates in the first bracket, if a life can lie between them: a battle's or a film's is shorter."""
+    bracket = sentence.find("(", 0, 300)
+    dates = _LIVED.match(sentence, bracket) if bracket >= 0 else None
+    return (dates[1], dates[2]) if dates and 10 < int(dates[2][-4:]) - int(dates[1][-4:]) < 120 else None
+
+
+def _event(name: str, verb: str, date: str) -> Fact:
+    return Fact(name, f"{verb} {'on' if ' ' in date else 'in'}", date)
 
 
 def _about(name: str, subject: str) -> bool:
@@ -130,4 +156,4 @@ def _about(name: str, subject: str) -> bool:
     mine, theirs = normalise(name).split(), normalise(subject).split()
     theirs = theirs[: len(mine) + 4]
     shared = sum(word in theirs for word in mine)
-    return bool(mine) and shared >= max(1, len(mine) - 1) and mine[-1] in theirs
+    return bool(mine) and shared >= len(mine) - (len(mine) > 2) and mine[-1] in theirs

@@ -39,15 +39,19 @@ GENERIC = words("""
     variation variety version view volume way week work world year
 """)
 
-# Adjectives and adverbs at the front of a phrase that tell nothing about what it names.
+# At the front of a phrase: what never belongs to a name.
+DETERMINERS = words("""
+    a an the this that these those his her its their our my your whose which what such own other another
+    some any all both each every either neither many much several various certain numerous
+    even also very quite rather just so-called about approximately nearly almost roughly around over
+    under up out of than at 's no not only overall respective corresponding aforementioned given
+""")
+
+# Adjectives that tell nothing about what a phrase names, though a statement may turn on them.
 WEAK = words("""
-    a an the this that these those his her its their our my your whose which what such same own other
-    another some any all both each every either neither many much several few fewer various certain
-    numerous different similar further additional only even also very quite rather just so-called first
-    second third fourth fifth next last previous following current recent present new present-day
-    overall possible potential important significant main major key general specific particular relevant
-    respective corresponding aforementioned well-known widely commonly known given about approximately
-    nearly almost roughly around over under up out of than at 's no not
+    few fewer same different similar further additional first second third fourth fifth next last previous
+    following current recent present new present-day possible potential important significant main major
+    key general specific particular relevant well-known widely commonly known former
 """)
 
 # Abbreviations of statistics and titles, which are no entities.
@@ -55,7 +59,6 @@ STATISTICS = words(
     "CI CIs SD SDs SE SEM OR ORs aOR RR RRs HR HRs aHR IQR ICC MD SMD WMD ANOVA AUC ROC vs M N F T P"
 )
 
-ORDINALS = words("first second third fourth fifth last next")
 DEGREES = words("more most less least")
 
 # Adjectives that judge rather than name: "a novel approach" is no entity, "an attention-based approach" is.
@@ -65,8 +68,9 @@ EVALUATIVE = words("""
     little full whole wide broad broader primary common similar unique initial final early earlier late
     later long longer short shorter big excellent only first second third fourth fifth last next
     non-significant significant statistically statistical clear increased increasing reduced decreased
-    growing single considerable substantial sufficient limited detailed comprehensive total maximum
-    minimum mean median more most less least
+    growing single considerable central key crucial critical essential vital pivotal major main
+    prominent substantial sufficient limited detailed comprehensive total maximum minimum mean median
+    more most less least
 """)
 
 NUMERALS = words(
@@ -76,7 +80,7 @@ NUMERALS = words(
 RELATIVE = words("who whom which that whose where when what")
 
 PRONOUNS = words(
-    "it they he she we i you them him her us me one there itself themselves himself herself which who"
+    "it they he she we i you them him her us me one there itself themselves himself herself which who al"
 )
 
 # Verbs that take "of"; elsewhere an "of" belongs to a noun, and the parser is wrong.
@@ -84,6 +88,20 @@ OF_VERBS = words("""
     consist consists consisted consisting composed comprised made died die dies dying think thought
     approve approved accused capable deprived informed convicted rid cured speak speaks dispose heard
     hear
+""")
+
+# What no "he" or "she" is.
+WORKS = words("""
+    film movie album song single novel book series band group company game play poem opera episode show
+    magazine journal newspaper team club university school
+""")
+
+# Whom "who" can mean, besides names.
+HUMAN = words("""
+    patients patient women woman men man children child people persons person adults adult participants
+    participant subjects individuals students student players player members member users workers
+    physicians nurses infants adolescents volunteers athletes residents mothers boys girls survivors
+    veterans politician actor musician writer
 """)
 
 # Nouns that relate two things: "the association between A and B", "the effect of A on B".

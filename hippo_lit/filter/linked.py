@@ -7,32 +7,36 @@ from collections.abc import Sequence
 from hippo_lit.types import FilterOutcome, ScoredFact
 
 
-class LinkedFilter:
-    """A FactFilter that keeps facts which name an entity of the question and resemble it.
+def _best_first(candidates: Sequence[ScoredFact]) -> list[int]:
+    return sorted(range(len(candidates)), key=lambda i: -candidates[i].score)
 
-    A fact with an anchor is kept from a cosine of `min_similarity` on; of those without one only the very
-    best fact of all, from `unlinked_similarity` on: a question that names nothing the corpus knows is still
-    answered from the fact that says nearly the same. Measured in benchmarks/README.md.
+
+class LinkedFilter:
+    """A FactFilter that keeps the facts which name an entity of the question and resemble it.
+
+    A fact is kept from a cosine of `min_similarity` on, and counts as far as its rarest anchor is specific:
+    a sentence found by "Signmark" says where the question leads, one found by "patients" hardly does.
     """
 
-    def __init__(self, min_similarity: float = 0.4, unlinked_similarity: float = 0.5) -> None:
+    def __init__(self, min_similarity: float = 0.4) -> None:
         self._min_similarity = min_similarity
-        self._unlinked_similarity = unlinked_similarity
 
     @property
     def name(self) -> str:
-        return f"linked-{self._min_similarity:g}-{self._unlinked_similarity:g}"
+        return f"linked-{self._min_similarity:g}"
 
     def keep(self, question: str, candidates: Sequence[ScoredFact]) -> FilterOutcome:  # noqa: ARG002
         """The recognised candidates, highest score first."""
-        order = sorted(range(len(candidates)), key=lambda i: -candidates[i].score)
         kept = [
             i
-            for place, i in enumerate(order)
-            if (candidates[i].anchors and candidates[i].similarity >= self._min_similarity)
-            or (place == 0 and candidates[i].similarity >= self._unlinked_similarity)
+            for i in _best_first(candidates)
+            if candidates[i].anchors and candidates[i].similarity >= self._min_similarity
         ]
-        return FilterOutcome(tuple(kept), similarities=(1.0,) * len(kept))
+        return FilterOutcome(
+            tuple(kept),
+            similarities=(1.0,) * len(kept),
+            weights=tuple(candidates[i].specificity for i in kept),
+        )
 
 
 class TopFilter:
@@ -46,5 +50,5 @@ class TopFilter:
         return f"top-{self._max_facts}"
 
     def keep(self, question: str, candidates: Sequence[ScoredFact]) -> FilterOutcome:  # noqa: ARG002
-        order = sorted(range(len(candidates)), key=lambda i: -candidates[i].score)[: self._max_facts]
-        return FilterOutcome(tuple(order), similarities=(1.0,) * len(order))
+        kept = _best_first(candidates)[: self._max_facts]
+        return FilterOutcome(tuple(kept), similarities=(1.0,) * len(kept))

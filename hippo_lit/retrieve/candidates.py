@@ -129,13 +129,14 @@ class FactRecall:
         else:
             said = Fact(snapshot.passage(graph.passage_of(sentence)).title, _STAND_IN, snapshot.sentence(sentence))
         evidence = tuple(dict.fromkeys((*own, *evidence)))
-        named = set(links)
+        anchors = [entity for entity in evidence if entity in set(links)]
         papers = dict.fromkeys(int(snapshot.passage_paper[graph.passage_of(at)]) for at in where)
         scored = ScoredFact(
             said,
             score,
             similarity,
-            anchors=tuple(graph.names[entity] for entity in evidence if entity in named),
+            anchors=tuple(graph.names[entity] for entity in anchors),
+            specificity=max((1 / int(graph.spread[entity]) for entity in anchors), default=0.0),
             paper_ids=tuple(snapshot.paper_ids[paper] for paper in papers),
             sentence=snapshot.sentence(sentence) if sentence >= 0 else "",
         )

@@ -70,20 +70,22 @@ class HippoRoute:
         with clock("filter"):
             outcome = self._filter.keep(signals.query, scored)
         kept = [candidates[i] for i in outcome.kept]
+        weights = outcome.weights or (1.0,) * len(kept)
         found = Spread(None, None, "", scored, tuple(c.scored for c in kept), outcome.unmatched)
         if not kept:
             return replace(found, reason="no fact survived the filter")
         with clock("seeds"):
             named = links if seeding.link_question else []
             entities = entity_seeds(
-                kept,
+                list(zip(kept, weights, strict=True)),
                 named,
                 self._graph.spread,
                 evidence=seeding.evidence == "sentence",
                 max_entities=seeding.max_entities,
+                specific_mass=seeding.specific_mass,
             )
             scores = signals.hybrid if seeding.passage_score == "hybrid" else minmax(signals.dense)
-            passages = passage_seeds(scores, sum(entities.values()), seeding)
+            passages = passage_seeds(scores, seeding)
         with clock("pagerank"):
             reset = reset_vector(entities, passages, self._graph.n_entities)
             ppr = self._pagerank.scores(reset)[: self._graph.n_passages]

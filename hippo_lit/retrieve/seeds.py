@@ -14,36 +14,46 @@ Floats = NDArray[np.float64]
 
 
 def entity_seeds(
-    kept: Sequence[Candidate],
+    kept: Sequence[tuple[Candidate, float]],
     links: Iterable[int],
     spread: NDArray[np.int32],
     *,
     evidence: bool,
     max_entities: int,
+    specific_mass: float,
 ) -> dict[int, float]:
     """Weights of the seed entities, heaviest first.
 
-    A kept fact gives its entities its score, divided by the number of passages that hold the entity's
-    name; an entity of several facts gets the mean (REFERENCE 2, step 4). With `evidence` a fact also gives
-    to the other entities of the sentence that states it. `links`, the entities the question names, get 1
-    divided likewise. Only the `max_entities` heaviest seed; ties go to the lower number, so that the order
-    never depends on a hash seed.
+    A kept fact gives its entities its score times the filter's weight for it, divided by the number of
+    passages that hold the entity's name; an entity of several facts gets the mean (REFERENCE 2, step 4).
+    With `evidence` a fact also gives to the other entities of the sentence that states it. `links`, the
+    entities the question names, get 1 divided likewise. Only the `max_entities` heaviest seed; ties go to
+    the lower number, so that the order never depends on a hash seed.
+
+    The sum m of the weights tells how much the question names that few passages hold: about 3 for "Who
+    composed Aschenbrödel?", 0.05 for "Are biosimilars safe for patients?". All weights are multiplied by
+    m² / (m² + specific_mass²), so that where it names nothing specific the passages alone seed.
     """
     given: dict[int, list[float]] = {}
-    for candidate in kept:
+    for candidate, weight in kept:
         for entity in candidate.evidence if evidence else candidate.own:
-            given.setdefault(entity, []).append(candidate.scored.score)
+            given.setdefault(entity, []).append(candidate.scored.score * weight)
     weights = {entity: sum(scores) / len(scores) for entity, scores in given.items()}
     weights.update((entity, 1.0) for entity in links)
     weights = {entity: weight / int(spread[entity]) for entity, weight in weights.items() if weight > 0}
-    return dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:max_entities])
+    heaviest = dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:max_entities])
+    mass = sum(heaviest.values())
+    if not mass:
+        return {}
+    trust = mass**2 / (mass**2 + specific_mass**2)
+    return {entity: weight * trust for entity, weight in heaviest.items()}
 
 
-def passage_seeds(scores: Floats, entity_mass: float, settings: SeedSettings) -> Floats:
+def passage_seeds(scores: Floats, settings: SeedSettings) -> Floats:
     """Weights of the passages from their min-maxed `scores`, shape (n,).
 
-    By "share", together `passage_share` times what the entities weigh (1 where no entity seeds), so that
-    the graph's say does not fade as the corpus grows; by "each", HippoRAG 2's constant weight.
+    By "share" they sum to `passage_share`, so that the graph's say does not fade as the corpus grows; by
+    "each" every one gets HippoRAG 2's constant weight times its score.
     """
     if settings.passage_rule == "each":
         return scores * settings.passage_weight
@@ -51,7 +61,7 @@ def passage_seeds(scores: Floats, entity_mass: float, settings: SeedSettings) ->
     total = float(sharpened.sum())
     if total <= 0:
         return np.zeros(len(scores))
-    return sharpened * (settings.passage_share * (entity_mass or 1.0) / total)
+    return sharpened * (settings.passage_share / total)
 
 
 def reset_vector(entities: Mapping[int, float], passages: Floats, n_entities: int) -> Floats:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import Any
 
 from hippo_lit.lexical import BM25Index
 from hippo_lit.types import Paper
@@ -100,3 +101,9 @@ def _corpus() -> Sequence[Paper]:
         ),
         key=lambda paper: paper.id,
     )
+
+
+def queries() -> list[dict[str, Any]]:
+    """The labelled queries over the corpus, in order: id, text, tags, split, gold (paper id to grade)."""
+    lines = (files("hippo_lit") / "sources" / "mock_corpus" / "queries.jsonl").read_text("utf-8").splitlines()
+    return [json.loads(line) for line in lines if line]

@@ -1,0 +1,175 @@
+"""What an index holds, and what it knows of one paper. Needs no models: any readable index will do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from hippo_lit.assemble import CACHE, make_recipe
+from hippo_lit.config import Settings
+from hippo_lit.errors import DataError
+from hippo_lit.passages import passage_hash
+from hippo_lit.publish import SNAPSHOTS, open_current
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.store import STORE_FILE, Store
+from hippo_lit.types import Fact, Paper
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A passage whose extraction failed. `paper_id` is "" where no paper has that passage any more."""
+
+    paper_id: str
+    reason: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
+class IndexDescription:
+    """What an index holds and what it was built with.
+
+    `stored` counts the papers in the store, `papers` those that retrieval sees; they differ while a run was
+    interrupted. `recipe_changes` maps what differs from the default recipe to (value, default).
+    `bytes_on_disk` is by part. Without a published snapshot (`snapshot` is "") all but `stored` and
+    `bytes_on_disk` is empty.
+    """
+
+    path: str
+    stored: int
+    bytes_on_disk: Mapping[str, int]
+    snapshot: str = ""
+    papers: int = 0
+    passages: int = 0
+    sentences: int = 0
+    entities: int = 0
+    facts: int = 0
+    citations: int = 0
+    edges: Mapping[str, int] | None = None
+    embedder: str = ""
+    dimensions: int = 0
+    extractor: str = ""
+    recipe: Mapping[str, Any] | None = None
+    recipe_changes: Mapping[str, tuple[Any, Any]] | None = None
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperDescription:
+    """A paper and what the index knows of it.
+
+    `facts` come in the order of the text, each with the sentence that states it. `cites` and `cited_by`
+    are papers of the index; the ids of others stand under `cites_outside` and `cited_by_outside`.
+    """
+
+    paper: Paper
+    facts: tuple[tuple[str, Fact], ...]
+    cites: tuple[Paper, ...]
+    cited_by: tuple[Paper, ...]
+    cites_outside: tuple[str, ...]
+    cited_by_outside: tuple[str, ...]
+
+
+def describe_index(folder: str | Path) -> IndexDescription:
+    """Counts, models, sizes, failures. Raises IndexNotFoundError, IndexCorruptError, FormatVersionError."""
+    path = Path(folder).expanduser()
+    with Store.open(path, read_only=True) as store:
+        stored = len(store)
+        snapshot = open_current(path, Snapshot)
+        if snapshot is None:
+            return IndexDescription(str(path), stored, _sizes(path))
+        about, graph = snapshot.about, snapshot.graph
+        default = make_recipe(Settings()).describe()
+        recipe = dict(about["recipe"])
+        return IndexDescription(
+            str(path),
+            stored,
+            _sizes(path),
+            snapshot.name,
+            papers=len(snapshot),
+            passages=graph.n_passages,
+            sentences=int(graph.sentence_start[-1]),
+            entities=graph.n_entities,
+            facts=graph.n_facts,
+            citations=snapshot.citations.edge_count,
+            edges={kind: len(edges.source) for kind, edges in graph.edges.items()},
+            embedder=about["embedder"],
+            dimensions=about["dim"],
+            extractor=about["extractor"],
+            recipe=recipe,
+            recipe_changes={
+                key: (value, default.get(key)) for key, value in recipe.items() if value != default.get(key)
+            },
+            failures=_failures(store, snapshot),
+        )
+
+
+def describe_paper(folder: str | Path, paper_id: str) -> PaperDescription:
+    """A paper of the index. Raises DataError, naming similar ids, where there is none of this id."""
+    path = Path(folder).expanduser()
+    with Store.open(path, read_only=True) as store:
+        snapshot = open_current(path, Snapshot)
+        number = snapshot.find(paper_id) if snapshot is not None else None
+        if snapshot is None or number is None:
+            paper = store.paper(paper_id)  # one that is stored, but not indexed yet, has no more to tell
+            if paper is None:
+                raise _unknown(path, paper_id, snapshot.paper_ids if snapshot is not None else ())
+            return PaperDescription(paper, (), (), (), paper.references, paper.citations)
+    paper = snapshot.paper(number)
+    cites, cited_by = snapshot.citations.forward(paper_id), snapshot.citations.backward(paper_id)
+    return PaperDescription(
+        paper,
+        tuple(snapshot.facts_of(number)),
+        _papers(snapshot, cites),
+        _papers(snapshot, cited_by),
+        tuple(other for other in paper.references if other not in cites),
+        tuple(other for other in paper.citations if other not in cited_by),
+    )
+
+
+def similar_ids(paper_id: str, ids: Sequence[str], most: int = 5) -> list[str]:
+    """Ids a person may have meant: the same in other case; else those that contain it, then close ones."""
+    wanted = paper_id.casefold()
+    known: dict[str, list[str]] = {}
+    for other in ids:
+        known.setdefault(other.casefold(), []).append(other)
+    if wanted in known:
+        return known[wanted][:most]
+    within = [text for text in known if wanted and wanted in text]
+    close = difflib.get_close_matches(wanted, known, n=most)
+    chosen = dict.fromkeys([*within, *close])
+    return [other for text in chosen for other in known[text]][:most]
+
+
+def _unknown(path: Path, paper_id: str, ids: Sequence[str]) -> DataError:
+    close = similar_ids(paper_id, ids)
+    hint = f"; similar ids: {', '.join(close)}" if close else ""
+    return DataError(f"{path} holds no paper {paper_id!r}{hint}", path=str(path), line=None, similar=close)
+
+
+def _papers(snapshot: Snapshot, ids: Iterable[str]) -> tuple[Paper, ...]:
+    numbers = (snapshot.find(paper_id) for paper_id in ids)
+    return tuple(snapshot.paper(number) for number in numbers if number is not None)
+
+
+def _failures(store: Store, snapshot: Snapshot) -> tuple[Failure, ...]:
+    failed = store.failures(snapshot.about["extractor"])
+    if not failed:
+        return ()
+    passages = map(snapshot.passage, range(len(snapshot.passage_paper)))
+    papers = {passage_hash(passage): passage.paper_id for passage in passages}
+    return tuple(Failure(papers.get(text_hash, ""), reason, n) for text_hash, reason, n in failed)
+
+
+def _sizes(path: Path) -> dict[str, int]:
+    return {
+        "store": _size(path.glob(f"{STORE_FILE}*")),
+        "cache": _size(path.glob(f"{CACHE}*")),
+        "snapshots": _size((path / SNAPSHOTS).rglob("*")),
+    }
+
+
+def _size(files: Iterable[Path]) -> int:
+    return sum(file.stat().st_size for file in files if file.is_file())

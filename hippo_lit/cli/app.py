@@ -1,0 +1,65 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hippo_lit.cli import demo, doctor, index, info, search, show
+from hippo_lit.cli.group import Group
+
+EPILOG = """
+\b
+Exit codes
+  0    done
+  1    a check of `doctor` failed, or an error of no other kind; also when
+       the program that reads the output went away
+  2    wrong use: an option, a setting, a prompt, a package not installed
+  3    a file or record cannot be read, or there is no such paper
+  4    a paper source failed
+  5    a model failed; from `index`: some passages got no facts
+  6    the index cannot be read or written
+  70   a bug in hippo-lit
+  130  interrupted
+
+\b
+With --json, results go to stdout as JSON and errors to stderr as
+{"error": {"type", "message", "exit_code", …}}. Progress goes to stderr.
+"""
+
+app = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: half the start-up time, and the same in a pipe
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=EPILOG,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from hippo_lit import __version__
+
+        typer.echo(f"hippo-lit {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Literature retrieval over facts: papers in, explained ranking out."""
+
+
+app.command()(index.index)
+app.command()(search.search)
+app.command()(show.show)
+app.command()(info.info)
+app.command()(doctor.doctor)
+app.command()(demo.demo)

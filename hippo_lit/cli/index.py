@@ -1,0 +1,110 @@
+"""`hippo-lit index`: papers from files into an index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, read_settings
+from hippo_lit.cli.output import print_json, say
+from hippo_lit.cli.progress import counted, reporting
+
+if TYPE_CHECKING:
+    from hippo_lit.cli.index_report import Source
+    from hippo_lit.sources.files import SourceReport
+    from hippo_lit.types import Paper
+
+EXIT_FAILURES = 5
+MOCK = "mock"
+_Paths = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="PATH…",
+        help="Files, folders, or the word mock for the corpus of 100 papers that comes with hippo-lit.",
+        show_default=False,
+    ),
+]
+_Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first record that is not a paper.")]
+
+
+def index(
+    paths: _Paths,
+    folder: IndexFolder,
+    config: Config = None,
+    overrides: Overrides = None,
+    strict: _Strict = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add papers from files to an index, made if absent.
+
+    Read are JSONL and JSON (our own, BEIR, HippoRAG, OpenAlex works), BibTeX and RIS, each also as .gz; of a
+    folder, every file with a known ending. A record that cannot be a paper is reported and skipped. What is
+    in the index already is not done again. Where a model fails on some passages, the papers are indexed all
+    the same, without the facts of these passages; the exit code is then 5, and the next run tries them again.
+    Interrupted, it keeps what was done; run again, it goes on.
+    """
+    from hippo_lit.api import HippoLit
+    from hippo_lit.cli.index_report import Outcome
+    from hippo_lit.models.usage import UsageMeter
+
+    began = perf_counter()
+    settings = read_settings(config, overrides)
+    sources = [source for path in paths for source in _sources(path, strict)]
+    papers = chain.from_iterable(source.papers() for source in sources)
+    meter = UsageMeter()
+    try:
+        with HippoLit.open(folder, settings) as lit, meter.active(), reporting() as report:
+            counts = lit.put(counted(papers, report, "read"))
+            built = lit.build(progress=report)
+    except KeyboardInterrupt:
+        say("interrupted; what was done is kept: run the same command again to go on")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    outcome = Outcome(folder, sources, counts, built, meter.stages(), perf_counter() - began)
+    outcome.complain()
+    if as_json:
+        print_json(outcome.as_json())
+    else:
+        typer.echo(outcome.summary())
+    if built.failed:
+        raise typer.Exit(EXIT_FAILURES)
+
+
+def _sources(path: str, strict: bool) -> list[Source]:
+    """What to read for one PATH. Raises DataError for a file that is not there or not to be read."""
+    from hippo_lit.sources.files import FileSource
+    from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient
+    from hippo_lit.sources.reading import look_at
+
+    if path == MOCK:
+        clients = (ArxivMockClient(), SemanticScholarMockClient())
+        return [_Counted(f"{MOCK} ({client.name})", client.papers()) for client in clients]
+    file = Path(path).expanduser()
+    if not file.is_dir():
+        look_at(file)  # a mistyped third file is better known before the first is stored
+    return [FileSource(file, strict=strict)]
+
+
+class _Counted:
+    """Papers as a source that reports how many there were."""
+
+    def __init__(self, name: str, papers: Iterable[Paper]) -> None:
+        self.name = name
+        self._papers = papers
+        self._passed = 0
+
+    def papers(self) -> Iterator[Paper]:
+        for paper in self._papers:
+            self._passed += 1
+            yield paper
+
+    @property
+    def report(self) -> SourceReport:
+        from hippo_lit.sources.files import SourceReport
+
+        return SourceReport(self._passed, self._passed)

@@ -1,0 +1,102 @@
+"""What `hippo-lit index` says at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from hippo_lit.cli.output import say, say_some
+from hippo_lit.index import Built
+from hippo_lit.render import printable, usage_text
+from hippo_lit.sources.files import SourceReport
+from hippo_lit.store import Counts
+from hippo_lit.types import Paper, Usage
+
+
+class Source(Protocol):
+    """Papers, and what came of reading them."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def report(self) -> SourceReport: ...
+
+    def papers(self) -> Iterable[Paper]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All figures of a run; `usage` is by stage."""
+
+    folder: str
+    sources: Sequence[Source]
+    counts: Counts
+    built: Built
+    usage: Mapping[str, Usage]
+    seconds: float
+
+    def complain(self) -> None:
+        """Say on stderr what was skipped, what was repaired, and what got no facts."""
+        reports = [source.report for source in self.sources]
+        if skipped := sum(report.skipped for report in reports):
+            say(f"{_count(skipped, 'record')} skipped:")
+            say_some([str(problem) for report in reports for problem in report.problems], skipped)
+        if notes := [note for report in reports for note in report.notes]:
+            say("notes:")
+            say_some(notes)
+        if self.built.failed:
+            say(f"extraction failed for {_count(self.built.failed, 'passage')}, now without facts:")
+            say_some(self.built.failures)
+
+    def summary(self) -> str:
+        """Lines that add up."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        names = [printable(source.name) for source in self.sources]
+        width = max(map(len, names))
+        for name, source in zip(names, self.sources, strict=True):
+            report = source.report
+            parts = f"{_count(report.papers, 'paper')} + {report.skipped:,} skipped"
+            yield f"{name:<{width}}  read {report.read:,} = {parts}"
+        counts, built = self.counts, self.built
+        given = counts.added + counts.changed + counts.unchanged
+        parts = f"{counts.added:,} added + {counts.changed:,} changed + {counts.unchanged:,} unchanged"
+        yield f"given {_count(given, 'paper')} = {parts}"
+        holds = f"{_count(built.papers, 'paper')}, {_count(built.passages, 'passage')}"
+        if built.published or built.extracted or built.failed:
+            tried = f"facts extracted from {built.extracted:,} new passages, {built.failed:,} failed"
+            yield f"index: {holds}; {tried}"
+        else:
+            yield f"nothing to do: the index is up to date ({holds})"
+        for stage, spent in self.usage.items():
+            yield f"{stage}: {usage_text(spent)}"
+        yield f"{self.seconds:.1f} s"
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "index": self.folder,
+            "sources": [_source_as_json(source) for source in self.sources],
+            "counts": asdict(self.counts),
+            "built": asdict(self.built),
+            "usage": {stage: asdict(spent) for stage, spent in self.usage.items()},
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def _source_as_json(source: Source) -> dict[str, Any]:
+    report = source.report
+    return {
+        "path": source.name,
+        "read": report.read,
+        "papers": report.papers,
+        "skipped": report.skipped,
+        "problems": [str(problem) for problem in report.problems],
+        "notes": list(report.notes),
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

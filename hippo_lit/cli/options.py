@@ -1,0 +1,63 @@
+"""Options that several commands share, and what they mean."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from hippo_lit.config import Settings
+
+
+def _not_blank(value: str | None) -> str | None:
+    if value is not None and not value.strip():
+        raise typer.BadParameter("it is empty; give the folder of the index")
+    return value
+
+
+_INDEX = typer.Option(
+    "--index", envvar="HIPPO_LIT_INDEX", metavar="DIR", callback=_not_blank, help="The index folder."
+)
+IndexFolder = Annotated[str, _INDEX]
+OptionalIndexFolder = Annotated[str | None, _INDEX]
+Config = Annotated[
+    str | None,
+    typer.Option(
+        "--config",
+        envvar="HIPPO_LIT_CONFIG",
+        metavar="FILE",
+        help="A TOML file of settings, or the bare name of a shipped one: default, offline, openai.",
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="SECTION.KEY=VALUE", help="One setting; may be repeated."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def read_settings(config: str | None, overrides: list[str] | None) -> Settings:
+    """The settings in force. Raises ConfigError."""
+    from hippo_lit.config import load_settings
+
+    return load_settings(config_file(config) if config else None, overrides or ())
+
+
+def config_file(given: str) -> Path:
+    """The file that `--config` names; a bare name without suffix is that of a shipped one."""
+    path = Path(given).expanduser()
+    if path.suffix or path.name != given:
+        return path
+    from hippo_lit.errors import ConfigError
+    from hippo_lit.resources import configs_dir
+
+    folder = configs_dir()
+    shipped = folder / f"{given}.toml"
+    if shipped.is_file():
+        return shipped
+    if path.is_file():
+        return path
+    names = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+    raise ConfigError(f"no settings are shipped under the name {given!r}; there are {names}", key="config")

@@ -1,0 +1,130 @@
+"""Progress on stderr: bars on a terminal, a line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from hippo_lit.cli.output import console, say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+T = TypeVar("T")
+LABELS = {
+    "read": "reading papers",
+    "extract": "extracting facts",
+    "embed": "embedding",
+    "graph": "building the graph",
+    "words": "indexing words",
+}
+EVERY_S = 5.0
+
+
+class Report(Protocol):
+    """Called as (stage, done, total); a total of 0 is one that is not known."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None: ...
+
+
+@contextmanager
+def reporting() -> Iterator[Report]:
+    """Where progress goes: bars that vanish when the block ends, or plain lines."""
+    if not sys.stderr.isatty():
+        yield Lines()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description:<18}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=console(stderr=True), transient=True) as bars:
+        yield _Bars(bars)
+
+
+def counted(items: Iterable[T], report: Report, stage: str) -> Iterator[T]:
+    """`items`, reported as they pass; how many there are is known at the end."""
+    done = 0
+    for item in items:
+        done += 1
+        report(stage, done, 0)
+        yield item
+    report(stage, done, done)
+
+
+class Lines:
+    """A line when a stage begins, at most one every EVERY_S seconds while it runs, and one at its end."""
+
+    def __init__(self, write: Callable[[str], None] = say, clock: Callable[[], float] = monotonic) -> None:
+        self._write = write
+        self._clock = clock
+        self._paces: dict[str, _Pace] = {}
+        self._last = 0.0
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if done == total == 0:
+            return  # nothing to do in this stage
+        now = self._clock()
+        first = stage not in self._paces
+        if first:
+            self._paces[stage] = _Pace()
+            self._last = now
+        rate = self._paces[stage].rate(done, now)
+        name = LABELS.get(stage, stage)
+        if total == 1:  # a stage that is one step has no numbers to show
+            if first:
+                self._write(name)
+            return
+        ends = done >= total > 0
+        if ends or (first and total) or now - self._last >= EVERY_S:
+            self._last = now
+            self._write(f"{name}: {_numbers(done, total)}{_pace(rate, total - done)}")
+
+
+class _Bars:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, tuple[TaskID, _Pace]] = {}
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        if done == total == 0:
+            return
+        if stage not in self._tasks:
+            task = self._bars.add_task(LABELS.get(stage, stage), total=total or None, rate="")
+            self._tasks[stage] = task, _Pace()
+        task, pace = self._tasks[stage]
+        rate = pace.rate(done, monotonic())
+        self._bars.update(task, completed=done, total=total or None, rate=f"{rate:,.0f}/s" if rate else "")
+
+
+class _Pace:
+    """Items a second since the first one, so that the time a model takes to load does not count."""
+
+    def __init__(self) -> None:
+        self._start: tuple[int, float] | None = None
+
+    def rate(self, done: int, now: float) -> float:
+        """0.0 as long as there is none."""
+        if self._start is None:
+            self._start = (done, now) if done else None
+            return 0.0
+        first, began = self._start
+        return (done - first) / (now - began) if now > began else 0.0
+
+
+def _numbers(done: int, total: int) -> str:
+    return f"{done:,}/{total:,}" if total else f"{done:,}"
+
+
+def _pace(rate: float, left: int) -> str:
+    if not rate:
+        return ""
+    return f" ({rate:,.1f}/s, {left / rate:,.0f} s left)" if left > 0 else f" ({rate:,.1f}/s)"

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from hippo_lit.cli.progress import EVERY_S, Lines, counted
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_lines_come_at_the_beginning_now_and_then_and_at_the_end() -> None:
+    said: list[str] = []
+    clock = Clock()
+    report = Lines(said.append, clock)
+    report("extract", 0, 100)
+    for done in range(1, 101):
+        clock.now += EVERY_S / 25
+        report("extract", done, 100)
+    assert said[0] == "extracting facts: 0/100"
+    assert said[1:4] == [f"extracting facts: {n}/100 (5.0/s, {(100 - n) // 5} s left)" for n in (25, 50, 75)]
+    assert said[4:] == ["extracting facts: 100/100 (5.0/s)"]
+
+
+def test_the_time_a_model_takes_to_load_does_not_count() -> None:
+    said: list[str] = []
+    clock = Clock()
+    report = Lines(said.append, clock)
+    report("embed", 0, 100)
+    clock.now += 100
+    report("embed", 10, 100)
+    clock.now += 10
+    report("embed", 60, 100)
+    assert said == ["embedding: 0/100", "embedding: 10/100", "embedding: 60/100 (5.0/s, 8 s left)"]
+
+
+def test_stages_of_one_step_and_of_none() -> None:
+    said: list[str] = []
+    report = Lines(said.append, Clock())
+    for done in (0, 1):
+        report("graph", done, 1)
+    report("extract", 0, 0)
+    report("another", 0, 1)
+    assert said == ["building the graph", "another"]
+
+
+def test_items_are_counted_as_they_pass() -> None:
+    calls: list[tuple[str, int, int]] = []
+    assert list(counted("ab", lambda *call: calls.append(call), "read")) == ["a", "b"]
+    assert calls == [("read", 1, 0), ("read", 2, 0), ("read", 2, 2)]
