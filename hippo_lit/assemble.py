@@ -136,7 +136,7 @@ def make_filter(
     chosen = settings.filter
     match chosen.kind:
         case "linked":
-            return LinkedFilter(chosen.min_similarity)
+            return LinkedFilter(chosen.min_similarity, chosen.per_entity)
         case "all":
             return TopFilter(chosen.max_facts)
         case "llm":

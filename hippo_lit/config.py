@@ -87,7 +87,7 @@ class FilterSettings(_Section):
     per_entity: int = Field(default=2, ge=0)
     max_facts: Count = 4
     cutoff: Share = 0.6
-    min_similarity: float = Field(default=0.4, ge=-1, le=1)
+    min_similarity: float = Field(default=0.35, ge=-1, le=1)
 
 
 class GraphSettings(_Section):
@@ -96,7 +96,7 @@ class GraphSettings(_Section):
 
     mention: Weight = 1.0
     title_mention: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 4.0
-    fact: Weight = 1.0
+    fact: Weight = 0.3
     cooccurrence: Weight = 0.3
     synonym: Weight = 1.0
     citation: Weight = 3.0

@@ -31,7 +31,7 @@ from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.twopass import year_array
 from hippo_lit.types import Extraction, Paper, Passage
 
-FORMAT = 1
+FORMAT = 3
 _BATCH = 256
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from hippo_lit.types import FilterOutcome, ScoredFact
@@ -14,24 +15,29 @@ def _best_first(candidates: Sequence[ScoredFact]) -> list[int]:
 class LinkedFilter:
     """A FactFilter that keeps the facts which name an entity of the question and resemble it.
 
-    A fact is kept from a cosine of `min_similarity` on, and counts as far as its rarest anchor is specific:
-    a sentence found by "Signmark" says where the question leads, one found by "patients" hardly does.
+    For each anchor the best `per_anchor` facts are kept, from a cosine of `min_similarity` on. A fact counts
+    as far as its rarest anchor is specific: a sentence found by "Signmark" says where the question leads,
+    one found by "patients" hardly does.
     """
 
-    def __init__(self, min_similarity: float = 0.4) -> None:
+    def __init__(self, min_similarity: float = 0.35, per_anchor: int = 2) -> None:
         self._min_similarity = min_similarity
+        self._per_anchor = per_anchor
 
     @property
     def name(self) -> str:
-        return f"linked-{self._min_similarity:g}"
+        return f"linked-{self._min_similarity:g}-{self._per_anchor}"
 
     def keep(self, question: str, candidates: Sequence[ScoredFact]) -> FilterOutcome:  # noqa: ARG002
         """The recognised candidates, highest score first."""
-        kept = [
-            i
-            for i in _best_first(candidates)
-            if candidates[i].anchors and candidates[i].similarity >= self._min_similarity
-        ]
+        taken: Counter[str] = Counter()
+        kept = []
+        for i in _best_first(candidates):
+            candidate = candidates[i]
+            wanted = any(taken[anchor] < self._per_anchor for anchor in candidate.anchors)
+            if wanted and candidate.similarity >= self._min_similarity:
+                taken.update(candidate.anchors)
+                kept.append(i)
         return FilterOutcome(
             tuple(kept),
             similarities=(1.0,) * len(kept),

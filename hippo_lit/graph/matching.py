@@ -29,6 +29,11 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
+def word_count(key: str) -> int:
+    """How many words a normalised name has, as `matches` counts them."""
+    return sum(1 for _ in _TOKEN.finditer(key))
+
+
 def matches(text: str, lookup: Callable[[str], T | None]) -> Iterator[T]:
     """What `lookup` knows of `text`, name by name.
 
