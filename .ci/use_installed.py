@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import hippo_lit
 from hippo_lit import HippoLit, build_corpus, load_settings
-from hippo_lit.prompts import load_instruction, load_prompt
+from hippo_lit.llm.prompts import load_instruction, load_prompt
 from hippo_lit.resources import configs_dir, prompts_dir
 
 site = Path(sysconfig.get_path("purelib")).resolve()

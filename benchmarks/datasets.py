@@ -113,9 +113,7 @@ def _beir(folder: Path) -> list[Query]:
     queries = []
     for row in _lines(folder / "queries.jsonl"):
         itself = (row.get("metadata") or {}).get("query_doc")
-        queries.append(
-            Query(row["_id"], row["text"], gold.get(row["_id"], {}), (itself,) if itself else ())
-        )
+        queries.append(Query(row["_id"], row["text"], gold.get(row["_id"], {}), (itself,) if itself else ()))
     return [query for query in queries if query.gold]
 
 
@@ -141,5 +139,10 @@ def _mock() -> Iterator[Query]:
         if row["gold"]:
             years = row.get("year") or (None, None)
             yield Query(
-                row["id"], row["text"], row["gold"], tuple(row.get("leave_out", ())), tuple(years), row["tags"][0]
+                row["id"],
+                row["text"],
+                row["gold"],
+                tuple(row.get("leave_out", ())),
+                tuple(years),
+                row["tags"][0],
             )

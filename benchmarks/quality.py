@@ -83,16 +83,17 @@ def main() -> None:
                     for tag in sorted({query.tag for query in data.queries}):
                         chosen = {query.id for query in data.queries if query.tag == tag}
                         part = {m: {q: v for q, v in by.items() if q in chosen} for m, by in values.items()}
-                        print("   ", _line({"set": tag, "queries": len(chosen), "system": system, **means(part)}))
+                        print(
+                            "   ",
+                            _line({"set": tag, "queries": len(chosen), "system": system, **means(part)}),
+                        )
     if options.json:
         print(json.dumps(rows, indent=2))
 
 
 def _line(row: dict[str, object]) -> str:
     head = f"{row['set']:<14}{row['queries']:>5}  {row['system']:<8}"
-    return head + "".join(
-        f"  {name} {value:5.1f}" for name, value in row.items() if isinstance(value, float)
-    )
+    return head + "".join(f"  {name} {value:5.1f}" for name, value in row.items() if isinstance(value, float))
 
 
 if __name__ == "__main__":

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hippo_lit.api import HippoLit
-    from hippo_lit.citations import CitationGraph
-    from hippo_lit.client import RetrievalClient
     from hippo_lit.config import Settings, load_settings
     from hippo_lit.errors import HippoLitError
-    from hippo_lit.lexical import BM25Index
+    from hippo_lit.lexical.bm25 import BM25Index
+    from hippo_lit.lexical.citations import CitationGraph
+    from hippo_lit.lexical.client import RetrievalClient
     from hippo_lit.sentences import first_sentences
     from hippo_lit.sources.files import FileSource
     from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient, build_corpus
@@ -26,15 +26,15 @@ __version__ = "0.1.0"
 
 _HOME = {
     "ArxivMockClient": "sources.mock",
-    "BM25Index": "lexical",
-    "CitationGraph": "citations",
+    "BM25Index": "lexical.bm25",
+    "CitationGraph": "lexical.citations",
     "Fact": "types",
     "FileSource": "sources.files",
     "HippoLit": "api",
     "HippoLitError": "errors",
     "Paper": "types",
     "RankedPaper": "types",
-    "RetrievalClient": "client",
+    "RetrievalClient": "lexical.client",
     "RetrievalResult": "types",
     "SemanticScholarMockClient": "sources.mock",
     "Settings": "config",

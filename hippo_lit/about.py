@@ -12,9 +12,9 @@ from hippo_lit.assemble import CACHE, make_recipe
 from hippo_lit.config import Settings
 from hippo_lit.errors import DataError
 from hippo_lit.passages import passage_hash
-from hippo_lit.publish import SNAPSHOTS, open_current
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.store import STORE_FILE, Store
+from hippo_lit.storage.publish import SNAPSHOTS, open_current
+from hippo_lit.storage.store import STORE_FILE, Store
 from hippo_lit.types import Fact, Paper
 
 

@@ -12,20 +12,21 @@ from types import TracebackType
 from typing import Any
 
 from hippo_lit import assemble
-from hippo_lit.cache import Cache
 from hippo_lit.config import Settings
 from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, StoreError
 from hippo_lit.index import Built, Indexer, Progress
-from hippo_lit.lock import WriterLock
 from hippo_lit.protocols import ChatModel, Embedder
-from hippo_lit.publish import open_current
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
 from hippo_lit.retrieve.retriever import Restriction, Retriever
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.store import Counts, Store
+from hippo_lit.storage.cache import Cache
+from hippo_lit.storage.lock import WriterLock
+from hippo_lit.storage.publish import open_current
+from hippo_lit.storage.store import Counts, Store
 from hippo_lit.types import Mode, Paper, RetrievalResult
 
 _BATCH = 1000
+_EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
 
 
 class HippoLit:
@@ -59,6 +60,7 @@ class HippoLit:
         self._chat = chat if chat is not None else assemble.make_chat(settings)
         self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
         self._retriever: Retriever | None = None
+        self._checked = False
 
     @classmethod
     def open(
@@ -75,8 +77,8 @@ class HippoLit:
         """Open the index in folder `path`, made if absent unless `create` is False.
 
         `embedder` and `chat` take the place of those that `settings` describe; `prompts` is a folder that
-        takes the place of the shipped one. Raises IndexNotFoundError, FormatVersionError,
-        IndexCorruptError, ConfigError.
+        takes the place of the shipped one. An index made with another embedder is found out when a query
+        needs vectors. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
         """
         folder = Path(path).expanduser()
         store = Store.open(folder, create=create and not read_only, read_only=read_only)
@@ -127,7 +129,10 @@ class HippoLit:
 
     def build(self, *, progress: Progress | None = None) -> Built:
         """Extract, embed and publish what is new in the store; nothing is done where nothing is new."""
-        with self._writing(), Cache(assemble.cache_path(self.settings, self.path), on_write_error="raise") as cache:
+        with (
+            self._writing(),
+            Cache(assemble.cache_path(self.settings, self.path), on_write_error="raise") as cache,
+        ):
             indexer = Indexer(
                 self.path,
                 self.store,
@@ -164,24 +169,32 @@ class HippoLit:
             return self._retriever.snapshot if self._retriever is not None else None
 
     def refresh(self) -> None:
-        """Answer from the state that is current now. Raises EmbedderMismatchError, IndexCorruptError."""
+        """Answer from the state that is current now. Raises IndexCorruptError, FormatVersionError."""
         snapshot = open_current(self.path, Snapshot)
         with self._lock:
-            if snapshot is None:
-                self._retriever = None
-                return
-            built_with = snapshot.about["embedder"]
-            embedder = assemble.cached(self._plain_embedder, self._queries)
-            if built_with != embedder.space:
-                raise EmbedderMismatchError(
-                    f"{self.path} was indexed with the embedder {built_with}, the settings name "
-                    f"{embedder.space}: use the old one, or index again to re-embed",
-                    path=str(self.path),
-                    found=built_with,
-                    expected=embedder.space,
-                )
-            fact_filter = assemble.make_filter(self.settings, self._chat, self._cache, self._prompts)
-            self._retriever = Retriever(snapshot, embedder, fact_filter, self.settings)
+            self._retriever = None if snapshot is None else self._make_retriever(snapshot)
+            self._checked = False
+
+    def _make_retriever(self, snapshot: Snapshot) -> Retriever:
+        return Retriever(
+            snapshot,
+            assemble.cached(self._plain_embedder, self._queries),
+            assemble.make_filter(self.settings, self._chat, self._cache, self._prompts),
+            self.settings,
+        )
+
+    def _check_embedder(self, snapshot: Snapshot) -> None:
+        """Raise EmbedderMismatchError unless queries are embedded as the snapshot's passages were."""
+        built_with = snapshot.about["embedder"]
+        given = assemble.cached(self._plain_embedder, self._queries).space
+        if built_with != given:
+            raise EmbedderMismatchError(
+                f"{self.path} was indexed with the embedder {built_with}, the settings name {given}: give the"
+                " settings it was indexed with, or index again to re-embed",
+                path=str(self.path),
+                found=built_with,
+                expected=given,
+            )
 
     def retrieve(
         self,
@@ -197,10 +210,10 @@ class HippoLit:
 
         `years` (first, last; inclusive) and `exclude` (ids) restrict what is ranked, not what the graph
         walks through. With `explain` each paper carries the way from a seed to it. Raises ConfigError,
-        IndexNotFoundError where nothing was indexed yet, and ModelError where `retrieve.on_model_error`
-        is "raise".
+        IndexNotFoundError where nothing was indexed yet, EmbedderMismatchError for the modes that need
+        vectors, and ModelError where `retrieve.on_model_error` is "raise".
         """
-        return self._open_retriever().retrieve(
+        return self._open_retriever(mode).retrieve(
             query, k, mode, restriction=Restriction(*years, exclude=tuple(exclude)), explain=explain
         )
 
@@ -215,9 +228,9 @@ class HippoLit:
         explain: bool = False,
     ) -> list[RetrievalResult]:
         """One result a query, in order; the queries are embedded together. `exclude` has a group a query."""
-        retriever = self._open_retriever()
+        retriever = self._open_retriever(mode)
         groups = exclude if exclude is not None else [()] * len(queries)
-        if mode in ("hippo", "dense", "hybrid"):
+        if mode in _EMBEDDING:
             retriever.prepare(queries)
         return [
             retriever.retrieve(
@@ -230,7 +243,9 @@ class HippoLit:
         """`add`, without blocking the event loop."""
         return await asyncio.to_thread(self.add, papers)
 
-    async def aretrieve(self, query: str, k: int = 10, mode: Mode = "hippo", **options: Any) -> RetrievalResult:
+    async def aretrieve(
+        self, query: str, k: int = 10, mode: Mode = "hippo", **options: Any
+    ) -> RetrievalResult:
         """`retrieve`, without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve, query, k, mode, **options)
 
@@ -240,16 +255,19 @@ class HippoLit:
         """`retrieve_many`, without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve_many, queries, k, mode, **options)
 
-    def _open_retriever(self) -> Retriever:
+    def _open_retriever(self, mode: Mode) -> Retriever:
         with self._lock:
             if self._retriever is None:
                 self.refresh()
             if self._retriever is None:
                 raise IndexNotFoundError(
-                    f"{self.path} holds no published index yet: add papers first (hippo-lit index FILE --index"
-                    f" {self.path})",
+                    f"{self.path} holds no published index yet: add papers first"
+                    f" (hippo-lit index FILE --index {self.path})",
                     path=str(self.path),
                 )
+            if mode in _EMBEDDING and not self._checked and len(self._retriever.snapshot):
+                self._check_embedder(self._retriever.snapshot)
+                self._checked = True
             return self._retriever
 
     # -- closing

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from hippo_lit.cache import Cache
 from hippo_lit.config import Settings
 from hippo_lit.errors import ConfigError
 from hippo_lit.index import Recipe
+from hippo_lit.llm.prompts import load_instruction, load_prompt
 from hippo_lit.models.embed_cached import CachedEmbedder
-from hippo_lit.prompts import load_instruction, load_prompt
 from hippo_lit.protocols import ChatModel, Embedder, FactExtractor, FactFilter
 from hippo_lit.resources import prompts_dir
+from hippo_lit.storage.cache import Cache
 from hippo_lit.tokenizers import tokenizer
 
 CACHE = "cache.db"

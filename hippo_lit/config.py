@@ -77,9 +77,10 @@ class FilterSettings(_Section):
     """Recognition memory: which candidate facts are kept.
 
     Candidates are the `linking_top_k` best facts, and for each entity that the question names the facts of
-    the `per_entity` best sentences that name it too. "linked" needs no LLM: it keeps a fact that names an
-    entity of the question from a cosine of `min_similarity` on. "llm" asks the chat model, which keeps at most `max_facts` and whose words are
-    matched back from a difflib ratio of `cutoff` on. "all" keeps the best `max_facts` as they come.
+    the `per_entity` best sentences that name it too. "linked" needs no LLM: it keeps the best `per_entity`
+    facts that name an entity of the question, from a cosine of `min_similarity` on. "llm" asks the chat
+    model, which keeps at most `max_facts` and whose words are matched back from a difflib ratio of `cutoff`
+    on. "all" keeps the best `max_facts` as they come.
     """
 
     kind: Literal["linked", "llm", "all"] = "linked"

@@ -19,12 +19,12 @@ from typing import Literal
 
 from hippo_lit.about import IndexDescription, describe_index
 from hippo_lit.assemble import make_chat, make_embedder, make_extractor
-from hippo_lit.cache import Cache
 from hippo_lit.config import Settings, load_settings
 from hippo_lit.errors import ChatModelError, HippoLitError
-from hippo_lit.prompts import load_instruction, load_prompt
+from hippo_lit.llm.prompts import load_instruction, load_prompt
 from hippo_lit.protocols import Embedder
 from hippo_lit.resources import configs_dir, prompts_dir
+from hippo_lit.storage.cache import Cache
 from hippo_lit.types import Message, Passage
 
 Status = Literal["ok", "warning", "fail"]

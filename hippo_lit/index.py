@@ -1,8 +1,9 @@
-"""From the store's papers to a published snapshot: extract, embed, build, publish; only what is new is done."""
+"""From the store's papers to a published snapshot: extract, embed, build, publish; only what is new."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -12,23 +13,22 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.citations import CitationGraph
-from hippo_lit.columns import ColumnWriter
-from hippo_lit.errors import HippoLitError
 from hippo_lit.graph.build import GraphBuilder
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.synonyms import by_embedding, by_spelling
-from hippo_lit.lexical import BM25Index
+from hippo_lit.lexical.bm25 import BM25Index
+from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.lexical.twopass import year_array
 from hippo_lit.passages import passage_hash, passages_of
-from hippo_lit.payload import paper_to_json
 from hippo_lit.protocols import FactExtractor, PartEmbedder, Vectors
-from hippo_lit.publish import open_current, publish, sweep
 from hippo_lit.sentences import sentence_spans
 from hippo_lit.snapshot import BM25, COLUMNS, LEXICAL, Snapshot
-from hippo_lit.store import Store
+from hippo_lit.storage.columns import ColumnWriter
+from hippo_lit.storage.payload import paper_to_json
+from hippo_lit.storage.publish import open_current, publish, sweep
+from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
 from hippo_lit.tokenizers import Tokenizer
-from hippo_lit.twopass import year_array
 from hippo_lit.types import Extraction, Paper, Passage
 
 FORMAT = 3
@@ -36,6 +36,10 @@ _BATCH = 256
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
 """Called as (stage, done, total)."""
+
+
+def silent(stage: str, done: int, total: int) -> None:
+    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ class Indexer:
     embedder: PartEmbedder
     extractor: FactExtractor
     recipe: Recipe
-    progress: Progress = field(default=lambda stage, done, total: None)
+    progress: Progress = field(default=silent)
 
     def build(self) -> Built:
         """Bring the snapshot up to date. Raises ModelError, StoreError."""
@@ -101,7 +105,9 @@ class Indexer:
         if current is not None and current.name == state:
             return Built(state, False, **counts, extracted=extracted, failed=len(failures), failures=failures)
         extractions = [done.get(text_hash, Extraction()) for text_hash in hashes]
-        publish(self.folder, state, lambda target: self._write(target, papers, passages, extractions, failures))
+        publish(
+            self.folder, state, lambda target: self._write(target, papers, passages, extractions, failures)
+        )
         sweep(self.folder)
         return Built(state, True, **counts, extracted=extracted, failed=len(failures), failures=failures)
 
@@ -154,8 +160,8 @@ class Indexer:
         passage_vectors, sentence_vectors = self._embed(passages, spans)
         self.progress("graph", 0, 1)
         citations = CitationGraph.from_papers(papers)
-        first = np.searchsorted([p.paper_id for p in passages], [p.id for p in papers]) if papers else []
-        first_passage = np.append(np.asarray(first, dtype=np.int64), len(passages))
+        passages_each = Counter(passage.paper_id for passage in passages)
+        first_passage = np.cumsum([0, *(passages_each[paper.id] for paper in papers)], dtype=np.int64)
         graph = self._graph(passages, spans, extractions, citations, first_passage)
         self.progress("graph", 1, 1)
         (target / COLUMNS).mkdir()

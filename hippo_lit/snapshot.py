@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.citations import CitationGraph
-from hippo_lit.columns import Columns
 from hippo_lit.graph.factgraph import FactGraph
-from hippo_lit.lexical import BM25Index
-from hippo_lit.payload import paper_from_json
+from hippo_lit.lexical.bm25 import BM25Index
+from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.passages import passages_of
 from hippo_lit.protocols import Vectors
 from hippo_lit.sentences import split_sentences
-from hippo_lit.passages import passages_of
+from hippo_lit.storage.columns import Columns
+from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Fact, Paper, Passage
 
@@ -108,10 +108,12 @@ class Snapshot:
 
     def passage(self, number: int) -> Passage:
         paper = int(self.passage_paper[number])
-        return passages_of(self.paper(paper), self.about["passage_chars"])[number - int(self.first_passage[paper])]
+        return passages_of(self.paper(paper), self.about["passage_chars"])[
+            number - int(self.first_passage[paper])
+        ]
 
     def sentence(self, number: int) -> str:
-        """The text of a sentence; for a negative number (a passage's title or an unknown place), its title."""
+        """The text of a sentence; its passage's title for a negative number (place not known)."""
         passage = self.graph.passage_of(number)
         if number < 0:
             return self.passage(passage).title

@@ -34,7 +34,9 @@ def normalise(text: str) -> str:
     ('β catenin', 'c++', '北京大学', 'a b')
     """
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    kept = "".join(c if c.isalnum() or c in "+#′" or unicodedata.category(c)[0] == "M" else " " for c in folded)
+    kept = "".join(
+        c if c.isalnum() or c in "+#′" or unicodedata.category(c)[0] == "M" else " " for c in folded
+    )
     # A sign tells terms apart only after a letter or digit: C++, C#, 3′, Ca2+; not "a + b", not "+3".
     return " ".join(bare for word in kept.split() if (bare := word.lstrip("+#′")))
 

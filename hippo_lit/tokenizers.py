@@ -24,7 +24,7 @@ ENGLISH_STOP_WORDS = frozenset(
     """
     a an and are as at be been but by for from had has have if in into is it its no not of on or our such
     that the their then there these they this to was we were which will with
-    """.split()  # noqa: SIM905
+    """.split()
 )
 
 

@@ -10,7 +10,7 @@ from hippo_lit.cli.output import say, say_some
 from hippo_lit.index import Built
 from hippo_lit.render import printable, usage_text
 from hippo_lit.sources.files import SourceReport
-from hippo_lit.store import Counts
+from hippo_lit.storage.store import Counts
 from hippo_lit.types import Paper, Usage
 
 

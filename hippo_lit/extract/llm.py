@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 from hippo_lit.errors import ChatModelError, HippoLitError, ModelError
 from hippo_lit.extract.spans import SentenceFinder, pieces
-from hippo_lit.parallel import map_bounded
-from hippo_lit.prompts import Prompt
+from hippo_lit.llm.parallel import map_bounded
+from hippo_lit.llm.prompts import Prompt
+from hippo_lit.llm.replies import ReadReply, UnreadableReplyError, names, read_reply, triples
 from hippo_lit.protocols import ChatModel
-from hippo_lit.replies import ReadReply, UnreadableReplyError, names, read_reply, triples
 from hippo_lit.types import Extraction, Fact, Mention, Passage
 
 RULES = "1"  # raised when the same reply would be read differently

@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 from hippo_lit.errors import ChatModelError
-from hippo_lit.prompts import Prompt
+from hippo_lit.llm.prompts import Prompt
+from hippo_lit.llm.replies import MAX_NESTING, ReadReply, UnreadableReplyError, field, read_reply, triples
 from hippo_lit.protocols import ChatModel
-from hippo_lit.replies import MAX_NESTING, ReadReply, UnreadableReplyError, field, read_reply, triples
 from hippo_lit.text import clean, normalise
 from hippo_lit.types import FilterOutcome, ScoredFact
 

@@ -131,7 +131,9 @@ class GraphBuilder:
         edges: dict[EdgeKind, Edges] = {
             "mention": _edges(((p, n + entity, w) for (p, entity), w in self._mentions.items())),
             "fact": _edges((n + a, n + b, float(count)) for (a, b), count in self._joined.items()),
-            "cooccurrence": _edges((n + a, n + b, float(count)) for (a, b), count in self._cooccurring.items()),
+            "cooccurrence": _edges(
+                (n + a, n + b, float(count)) for (a, b), count in self._cooccurring.items()
+            ),
             "synonym": _edges((n + a, n + b, similarity) for a, b, similarity in synonyms),
             "citation": _edges((a, b, 1.0) for a, b in _distinct(citations)),
             "continuation": _edges((a, b, 1.0) for a, b in _distinct(continuations)),

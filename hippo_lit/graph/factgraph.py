@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hippo_lit.columns import Columns, ColumnWriter
+from hippo_lit.storage.columns import Columns, ColumnWriter
+from hippo_lit.storage.string_column import StringColumn
 from hippo_lit.types import Fact
 
 Ints = NDArray[np.int32]
@@ -68,6 +69,18 @@ class FactGraph:
     def n_facts(self) -> int:
         return len(self.fact_subject)
 
+    def named(self, spelling: str) -> list[int] | None:
+        """The entities that a question can call by this spelling (`keys.link_key`), or None.
+
+        Raises TypeError for a graph that was built and not read back from its columns.
+        """
+        if not isinstance(self.link_keys, StringColumn):
+            raise TypeError("only a graph read from a snapshot can look names up")
+        row = self.link_keys.index_of(spelling)
+        if row is None:
+            return None
+        return [int(i) for i in self.link_entity[self.link_start[row] : self.link_start[row + 1]]]
+
     def fact(self, number: int) -> Fact:
         subject, relation, object_ = self.fact_text[number].split("\t")
         return Fact(subject, relation, object_)
@@ -89,7 +102,8 @@ class FactGraph:
         target = np.concatenate([edges.target for edges, _ in used])
         data = np.concatenate([edges.weight * weight for edges, weight in used])
         half = sparse.coo_matrix((data, (source, target)), shape=(size, size)).tocsr()
-        return (half + half.T).tocsr()
+        whole: sparse.csr_matrix = (half + half.T).tocsr()
+        return whole
 
     def write(self, columns: ColumnWriter) -> None:
         columns.document("graph", {"n_passages": self.n_passages, "n_sentences": self.statements.shape[0]})

@@ -45,6 +45,4 @@ def link_key(key: str) -> str:
     Aschenbrödel. Marks of scripts that write vowels with them stay.
     """
     decomposed = unicodedata.normalize("NFD", key)
-    return unicodedata.normalize(
-        "NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f")
-    )
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not "\u0300" <= c <= "\u036f"))

@@ -24,8 +24,8 @@ _FUNCTION_WORDS = frozenset(
     "did can could will would may might should must who whom whose what which when where why how that this "
     "these those there here it its he she they them his her their we our you your i me my as if than then so "
     "but nor no yes all any some each every both few many more most much other another such same own only "
-    "very too also just about after before during between into through over under up down out off above below "
-    "again further once against without within per via".split()
+    "very too also just about after before during between into through over under up down out off above "
+    "below again further once against without within per via".split()
 )
 
 

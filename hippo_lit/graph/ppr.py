@@ -26,9 +26,11 @@ class IgraphPageRank:
             raise ConfigError(f"ppr.damping must be in [0, 1), got {damping}", key="ppr.damping")
         upper = sparse.triu(adjacency, format="coo")
         self._graph = igraph.Graph(
-            n=adjacency.shape[0], edges=np.column_stack([upper.row, upper.col]).astype(np.int64), directed=False
+            n=adjacency.shape[0],
+            edges=np.column_stack([upper.row, upper.col]).astype(np.int64),
+            directed=False,
         )
-        self._weights = upper.data.astype(np.float64).tolist()
+        self._graph.es["weight"] = upper.data.astype(np.float64).tolist()
         self._damping = damping
         self._size = adjacency.shape[0]
 
@@ -47,7 +49,7 @@ class IgraphPageRank:
             directed=False,
             damping=self._damping,
             reset=(reset / reset.sum()).tolist(),
-            weights=self._weights or None,
+            weights="weight" if self._graph.ecount() else None,
             implementation="prpack",
         )
         return np.asarray(ranks, dtype=np.float64)

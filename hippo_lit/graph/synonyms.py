@@ -47,7 +47,9 @@ def _upper(block: sparse.coo_matrix, offset: int) -> Iterator[tuple[int, int, fl
     order = np.lexsort((block.col[above], -block.data[above], block.row[above]))
     rows, columns, values = block.row[above][order], block.col[above][order], block.data[above][order]
     kept = 0
-    for i, (row, column, value) in enumerate(zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)):
+    for i, (row, column, value) in enumerate(
+        zip(rows.tolist(), columns.tolist(), values.tolist(), strict=True)
+    ):
         kept = kept + 1 if i and rows[i - 1] == row else 1
         if kept <= _MOST:
             yield row + offset, column + offset, min(float(value), 1.0)

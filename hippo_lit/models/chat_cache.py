@@ -9,9 +9,9 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
-from hippo_lit.cache import Cache
 from hippo_lit.errors import HippoLitError
 from hippo_lit.protocols import ChatModel
+from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
 from hippo_lit.types import Message, Reply, Usage
 

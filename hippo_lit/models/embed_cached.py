@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from hippo_lit.cache import Cache
-from hippo_lit.models.vectors import embeddable, unit_rows
 from hippo_lit.models.parts import embed_apart
+from hippo_lit.models.vectors import embeddable, unit_rows
 from hippo_lit.protocols import Embedder, Spans, TextKind, Vectors
+from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
 
 _CHUNK = 256
@@ -112,7 +112,7 @@ class CachedEmbedder:
         for row, text, group in zip(keys, rendered, spans, strict=True):
             row.extend(content_hash(text, f"{start}:{end}") for start, end in group)
         space = f"{self.space}/parts"
-        report = progress or self._progress or (lambda done, total: None)
+        report = progress or self._progress
         rows: dict[str, Vectors] = {}
         missing = self._load(space, keys, rows)
         order = sorted(missing, key=lambda i: len(texts[i]))
@@ -125,7 +125,8 @@ class CachedEmbedder:
             unit = unit_rows(vectors, len(names), None, self.name)
             self._cache.put_vectors(space, names, unit)
             rows.update(zip(names, unit, strict=True))
-            report(min(start + self._chunk_size, len(order)), len(order))
+            if report is not None:
+                report(min(start + self._chunk_size, len(order)), len(order))
         empty = np.zeros((0, self.dim), dtype=np.float32)
         wholes = [rows[row[0]] for row in keys]
         apart = [rows[key] for row in keys for key in row[1:]]
@@ -138,5 +139,7 @@ class CachedEmbedder:
             block = flat[start : start + _LOOKUP]
             stored, found = self._cache.get_vectors(space, block)
             rows.update((key, stored[i]) for i, key in enumerate(block) if found[i])
-        first = {row[0]: i for i, row in reversed(list(enumerate(keys)))}
-        return sorted({i for row, i in zip(keys, map(lambda r: first[r[0]], keys)) if any(k not in rows for k in row)})
+        incomplete = {
+            row[0]: i for i, row in reversed(list(enumerate(keys))) if any(k not in rows for k in row)
+        }
+        return sorted(incomplete.values())

@@ -55,7 +55,9 @@ def embed_parts(
     order = sorted(range(len(owners)), key=lambda window: -len(offsets[window]))
     for start in range(0, len(order), batch_size):
         windows = order[start : start + batch_size]
-        features = tokenizer.pad({k: [v[w] for w in windows] for k, v in encoded.items()}, return_tensors="pt")
+        features = tokenizer.pad(
+            {k: [v[w] for w in windows] for k, v in encoded.items()}, return_tensors="pt"
+        )
         with torch.no_grad():
             states = model[0](features.to(model.device))["token_embeddings"].float().cpu().numpy()
         for window, rows in zip(windows, states, strict=True):

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypeVar
 
-from hippo_lit.parallel import pause
+from hippo_lit.llm.parallel import pause
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

@@ -18,11 +18,12 @@ from scipy import sparse
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
 from hippo_lit.protocols import Vectors
-from hippo_lit.retrieve.signals import best, minmax
+from hippo_lit.retrieve.signals import best
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.types import Fact, ScoredFact
 
 _STAND_IN = "says"
+_MOST_CHARS = 4000  # of a question that are searched for names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,10 @@ class FactRecall:
 
     def links(self, question: str) -> list[int]:
         """The entities that the question names, each once, in its order."""
-        return list(dict.fromkeys(e for group in matches(question, self._named) for e in group))
+        found = matches(question[:_MOST_CHARS], self._graph.named)
+        return list(dict.fromkeys(entity for group in found for entity in group))
 
-    def _named(self, key: str) -> list[int] | None:
-        row = self._graph.link_keys.index_of(key)  # type: ignore[attr-defined]
-        if row is None:
-            return None
-        start, end = self._graph.link_start[row : row + 2]
-        return [int(entity) for entity in self._graph.link_entity[start:end]]
-
-    def candidates(
-        self, query: Vectors, links: list[int], *, top_k: int, per_entity: int
-    ) -> list[Candidate]:
+    def candidates(self, query: Vectors, links: list[int], *, top_k: int, per_entity: int) -> list[Candidate]:
         """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
         if not self._graph.statements.shape[0] and not self._graph.n_facts:
             return []
@@ -127,7 +120,9 @@ class FactRecall:
             said = graph.fact(fact)
             where = graph.fact_sentence[graph.fact_start[fact] : graph.fact_start[fact + 1]].tolist()
         else:
-            said = Fact(snapshot.passage(graph.passage_of(sentence)).title, _STAND_IN, snapshot.sentence(sentence))
+            said = Fact(
+                snapshot.passage(graph.passage_of(sentence)).title, _STAND_IN, snapshot.sentence(sentence)
+            )
         evidence = tuple(dict.fromkeys((*own, *evidence)))
         anchors = [entity for entity in evidence if entity in set(links)]
         papers = dict.fromkeys(int(snapshot.passage_paper[graph.passage_of(at)]) for at in where)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
@@ -33,13 +34,11 @@ class Paths:
         total = np.asarray(self._adjacency.sum(axis=1)).ravel()
         length = self._adjacency.copy()
         length.data = 1e-9 - np.log(length.data / np.repeat(total, np.diff(length.indptr)))
-        _, before, _ = csgraph.dijkstra(
-            length, indices=sources, min_only=True, return_predecessors=True
-        )
+        _, before, _ = csgraph.dijkstra(length, indices=sources, min_only=True, return_predecessors=True)
         return np.asarray(before)
 
     def to_paper(self, paper: int) -> tuple[Step, ...]:
-        """The way to the nearest passage of a paper; empty where none of at most MAX_STEPS edges leads there."""
+        """The way to a paper's nearest passage; empty where it takes more than MAX_STEPS edges."""
         if self._before is None:
             return ()
         start, end = self._snapshot.first_passage[paper : paper + 2]
@@ -48,7 +47,7 @@ class Paths:
         if not ways:
             return ()
         way = min(ways, key=len)
-        return tuple(self._step(a, b) for a, b in zip(way, way[1:], strict=False))
+        return tuple(self._step(a, b) for a, b in pairwise(way))
 
     def _way(self, node: int) -> list[int]:
         way = [node]
@@ -63,7 +62,7 @@ class Paths:
 
     def _kind(self, low: int, high: int) -> str:
         for kind in ("fact", *EDGE_KINDS):
-            edges = self._graph.edges.get(kind)  # type: ignore[call-overload]
+            edges = self._graph.edges.get(kind)
             if edges is not None and bool(((edges.source == low) & (edges.target == high)).any()):
                 return str(kind)
         return "mention"

@@ -93,7 +93,9 @@ class HippoRoute:
             found,
             scores=self._blend(ppr, signals),
             ppr=ppr,
-            seeds=tuple(self._explain(entity, weight, kept, set(named)) for entity, weight in entities.items()),
+            seeds=tuple(
+                self._explain(entity, weight, kept, set(named)) for entity, weight in entities.items()
+            ),
             entity_seeds=entities,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -23,6 +24,7 @@ from hippo_lit.snapshot import Snapshot
 from hippo_lit.types import MODES, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
 
 Floats = NDArray[np.float64]
+_NO_SPREAD = Spread(None)
 NEXT: dict[Mode, Mode] = {"hippo": "hybrid", "hybrid": "bm25", "dense": "bm25"}
 """Which route answers when one fails."""
 
@@ -54,12 +56,14 @@ class Restriction:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """Scores of papers by one route; papers with a score of 0 or less are not ranked where `positive`."""
+    """What one route makes of a query: scores of papers, NaN for those it has nothing to say of.
+
+    `scores` is None where the route cannot answer this query; `spread` then says why.
+    """
 
     route: Mode
-    scores: Floats
-    positive: bool = True
-    spread: Spread = Spread(None)
+    scores: Floats | None
+    spread: Spread = _NO_SPREAD
 
 
 class Retriever:
@@ -149,7 +153,7 @@ class Retriever:
 
     def _answer(self, mode: Mode, signals: Signals, seconds: dict[str, float]) -> tuple[_Answer, str, bool]:
         """The answer of the first route that has one, why it was not `mode`'s, and whether a model failed."""
-        reason, failed, spread = "", False, Spread(None)
+        reason, failed, spread = "", False, _NO_SPREAD
         route = mode
         while True:
             try:
@@ -159,59 +163,56 @@ class Retriever:
                     raise
                 reason, failed = _join(reason, str(error)), True
             else:
-                if answer.scores is not _NO_SCORES:
-                    return replace(answer, spread=spread) if answer.spread.scores is None else answer, reason, failed
+                if answer.scores is not None:
+                    return (
+                        answer if answer.spread.scores is not None else replace(answer, spread=spread),
+                        reason,
+                        failed,
+                    )
                 spread = answer.spread
                 reason = _join(reason, spread.reason)
             route = NEXT[route]
 
     def _try(self, route: Mode, signals: Signals, seconds: dict[str, float]) -> _Answer:
         by_paper = self._corpus.by_paper
-        match route:
-            case "hippo":
-                with _timed(seconds, "embed"):
-                    signals.query_to_fact  # noqa: B018 - so that its time is counted as what it is
-                    signals.query_to_passage  # noqa: B018
-                spread = self._hippo.run(signals, lambda stage: _timed(seconds, stage))
-                scores = _NO_SCORES if spread.scores is None else by_paper(spread.scores)
-                return _Answer(route, scores, spread=spread)
-            case "lexical":
-                with _timed(seconds, "lexical"):
-                    final = np.full(len(self.snapshot), -1.0)
-                    final[signals.lesson.union] = signals.lesson.final[signals.lesson.union]
-                    return _Answer(route, final, positive=False)
-            case "bm25":
-                with _timed(seconds, "bm25"):
-                    return _Answer(route, by_paper(signals.bm25))
-            case "dense":
-                with _timed(seconds, "dense"):
-                    return _Answer(route, by_paper(signals.dense), positive=False)
-            case "hybrid":
-                with _timed(seconds, "hybrid"):
-                    return _Answer(route, by_paper(signals.hybrid))
+        if route in ("hippo", "hybrid", "dense"):
+            with _timed(seconds, "embed"):
+                signals.embed(facts=route == "hippo")
+        if route == "hippo":
+            spread = self._hippo.run(signals, lambda stage: _timed(seconds, stage))
+            scores = None if spread.scores is None else _above_zero(by_paper(spread.scores))
+            return _Answer(route, scores, spread)
+        with _timed(seconds, route):
+            match route:
+                case "lexical":
+                    return _Answer(route, _only(signals.lesson.final, signals.lesson.union))
+                case "bm25":
+                    return _Answer(route, _above_zero(by_paper(signals.bm25)))
+                case "dense":
+                    return _Answer(route, by_paper(signals.dense))
+                case "hybrid":
+                    return _Answer(route, _above_zero(by_paper(signals.hybrid)))
 
     # -- ranking
 
     def _ranked(
         self, answer: _Answer, signals: Signals, allowed: NDArray[np.bool_], k: int
     ) -> tuple[RankedPaper, ...]:
-        worth = allowed & (answer.scores > 0) if answer.positive else allowed & (answer.scores >= -1.0)
-        if answer.route == "lexical":
-            worth &= answer.scores >= 0
-        eligible = np.flatnonzero(worth)
-        order = eligible[best(answer.scores[eligible], k)]
+        scores = answer.scores if answer.scores is not None else np.full(len(allowed), np.nan)
+        eligible = np.flatnonzero(allowed & ~np.isnan(scores))
+        order = eligible[best(scores[eligible], k)]
         lesson = signals.lesson
-        known = {name: self._corpus.by_paper(scores) for name, scores in self._computed(answer, signals)}
+        known = {name: self._corpus.by_paper(values) for name, values in self._computed(answer, signals)}
         return tuple(
             RankedPaper(
                 paper=self.snapshot.paper(int(i)),
                 rank=rank,
-                score=float(answer.scores[i]),
+                score=float(scores[i]),
                 bm25_score=float(lesson.bm25[i]),
                 graph_distance=int(lesson.distance[i]) if lesson.distance[i] >= 0 else None,
                 recency_score=float(lesson.recency[i]),
                 final_score=float(lesson.final[i]),
-                scores={name: float(scores[i]) for name, scores in known.items()},
+                scores={name: float(values[i]) for name, values in known.items()},
             )
             for rank, i in enumerate(order, start=1)
         )
@@ -246,11 +247,18 @@ class Retriever:
         way = graph.path(distance, number)
         return tuple(
             Step(ids[a], "citation", ids[b], "cites" if ids[b] in graph.forward(ids[a]) else "cited by")
-            for a, b in zip(way, way[1:], strict=False)
+            for a, b in pairwise(way)
         )
 
 
-_NO_SCORES: Floats = np.zeros(0)
+def _above_zero(scores: Floats) -> Floats:
+    return np.where(scores > 0, scores, np.nan)
+
+
+def _only(scores: Floats, numbers: NDArray[np.intp]) -> Floats:
+    kept = np.full(len(scores), np.nan)
+    kept[numbers] = scores[numbers]
+    return kept
 
 
 @contextmanager

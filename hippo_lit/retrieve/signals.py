@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.config import Settings
+from hippo_lit.lexical.twopass import TwoPassScores, two_pass
 from hippo_lit.protocols import Embedder, Vectors
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.twopass import TwoPassScores, two_pass
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +70,10 @@ class Signals:
             seed_hits=lexical.seed_hits,
             max_hops=lexical.max_hops,
         )
+
+    def embed(self, *, facts: bool) -> None:
+        """Embed the query now, for passages and, with `facts`, for facts. Raises EmbeddingError."""
+        _ = self.query_to_passage, self.query_to_fact if facts else None
 
     @cached_property
     def bm25(self) -> Floats:

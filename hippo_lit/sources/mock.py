@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from importlib.resources import files
 from typing import Any
 
-from hippo_lit.lexical import BM25Index
+from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.types import Paper
 
 TOPICS = (

@@ -10,11 +10,11 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from hippo_lit.cache import Cache
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.models.embed_local import SentenceTransformerEmbedder
 from hippo_lit.models.embed_openai import OpenAIEmbedder
 from hippo_lit.protocols import Embedder, TextKind
+from hippo_lit.storage.cache import Cache
 from hippo_lit.testing import HashEmbedder, ScriptedServer, embeddings
 
 KINDS: tuple[TextKind, ...] = get_args(TextKind)

@@ -11,7 +11,7 @@ from hippo_lit.errors import MissingExtraError
 from hippo_lit.extract.llm import LLMExtractor
 from hippo_lit.extract.simple import NoExtractor, SimpleExtractor
 from hippo_lit.extract.spacy_rules import SpacyExtractor
-from hippo_lit.prompts import Prompt
+from hippo_lit.llm.prompts import Prompt
 from hippo_lit.protocols import FactExtractor
 from hippo_lit.sentences import split_sentences
 from hippo_lit.testing import FakeChatModel

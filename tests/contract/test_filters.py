@@ -9,7 +9,7 @@ import pytest
 
 from hippo_lit.filter.linked import LinkedFilter, TopFilter
 from hippo_lit.filter.llm import LLMFilter
-from hippo_lit.prompts import Prompt
+from hippo_lit.llm.prompts import Prompt
 from hippo_lit.protocols import FactFilter
 from hippo_lit.testing import FakeChatModel
 from hippo_lit.types import Fact, ScoredFact

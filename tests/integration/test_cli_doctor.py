@@ -11,7 +11,7 @@ from cli_support import QUICK, Cli
 from hippo_lit.errors import MissingExtraError, ModelError
 from hippo_lit.extract import spacy_model
 from hippo_lit.models import weights
-from hippo_lit.publish import CURRENT
+from hippo_lit.storage.publish import CURRENT
 from hippo_lit.testing import ScriptedServer, chat_reply, status
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from cli_support import QUICK, Cli
 
-from hippo_lit.lock import WriterLock
+from hippo_lit.storage.lock import WriterLock
 from hippo_lit.testing import ScriptedServer, chat_reply, status
 
 DATA = Path(__file__).parents[1] / "unit" / "data_sources"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from cli_support import HASH, QUICK, Cli
 
-from hippo_lit.publish import CURRENT
-from hippo_lit.store import STORE_FILE
+from hippo_lit.storage.publish import CURRENT
+from hippo_lit.storage.store import STORE_FILE
 
 
 def test_a_ranking_is_a_compact_table(cli: Cli, mock_index: Path) -> None:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 import hippo_lit
-from hippo_lit.columns import ColumnWriter
-from hippo_lit.lock import WriterLock
-from hippo_lit.publish import SNAPSHOTS, open_current, publish, sweep
-from hippo_lit.store import STORE_FILE, Store
+from hippo_lit.storage.columns import ColumnWriter
+from hippo_lit.storage.lock import WriterLock
+from hippo_lit.storage.publish import SNAPSHOTS, open_current, publish, sweep
+from hippo_lit.storage.store import STORE_FILE, Store
 from hippo_lit.types import Paper
 
 BATCH = 40
@@ -41,8 +41,8 @@ def output(script: str, *arguments: object) -> str:
 
 PUT = """
 import itertools, sys
-from hippo_lit.lock import WriterLock
-from hippo_lit.store import Store
+from hippo_lit.storage.lock import WriterLock
+from hippo_lit.storage.store import Store
 from hippo_lit.types import Paper
 folder, batch = sys.argv[1], int(sys.argv[2])
 with WriterLock(folder), Store.open(folder) as store:
@@ -74,7 +74,7 @@ def test_killing_a_writer_loses_no_batch_and_keeps_no_half(tmp_path: Path) -> No
 PUBLISH = """
 import itertools, sys
 from pathlib import Path
-from hippo_lit.publish import publish, sweep
+from hippo_lit.storage.publish import publish, sweep
 folder, prefix = Path(sys.argv[1]), sys.argv[2]
 for n in itertools.count():
     def write(path):
@@ -114,7 +114,7 @@ def test_readers_see_whole_snapshots_while_a_publisher_runs_and_dies(tmp_path: P
 DIE_AT_EVERY_STEP = """
 import os, sys, shutil
 from pathlib import Path
-from hippo_lit.publish import current, publish, sweep
+from hippo_lit.storage.publish import current, publish, sweep
 root = Path(sys.argv[1])
 
 def write(folder):
@@ -171,7 +171,7 @@ def test_death_at_any_step_of_publishing_leaves_one_whole_state(tmp_path: Path) 
 
 CREATE = """
 import sys
-from hippo_lit.store import Store
+from hippo_lit.storage.store import Store
 from hippo_lit.types import Paper
 with Store.open(sys.argv[1], create=True) as store:
     store.put_papers([Paper(sys.argv[2], "T")])
@@ -201,11 +201,11 @@ def open_folder() -> Iterator[Path]:
 READ = """
 import os, sys
 from pathlib import Path
-from hippo_lit.columns import Columns
+from hippo_lit.storage.columns import Columns
 from hippo_lit.errors import StoreError
-from hippo_lit.lock import WriterLock
-from hippo_lit.publish import open_current
-from hippo_lit.store import Store
+from hippo_lit.storage.lock import WriterLock
+from hippo_lit.storage.publish import open_current
+from hippo_lit.storage.store import Store
 from hippo_lit.types import Paper
 folder = Path(sys.argv[1])
 if os.getuid() == 0:  # whom no mode stops

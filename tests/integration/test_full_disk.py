@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hippo_lit.columns import Columns, ColumnWriter
 from hippo_lit.errors import StoreError
-from hippo_lit.publish import SNAPSHOTS, current, open_current, publish
-from hippo_lit.store import Store
+from hippo_lit.storage.columns import Columns, ColumnWriter
+from hippo_lit.storage.publish import SNAPSHOTS, current, open_current, publish
+from hippo_lit.storage.store import Store
 from hippo_lit.types import Paper
 
 

@@ -9,7 +9,7 @@ import bm25s
 import numpy as np
 import pytest
 
-from hippo_lit.lexical import BM25Index
+from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.sources.mock import build_corpus
 from hippo_lit.tokenizers import PlainTokenizer, Tokenizer, tokenizer
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from hippo_lit.columns import Columns, ColumnWriter
+from hippo_lit.storage.columns import Columns, ColumnWriter
 
 texts = st.text(st.characters(), max_size=6)
 dtypes = st.sampled_from([np.float32, np.float64, np.int64, np.int32, np.uint8, np.bool_, np.dtype("<u2")])

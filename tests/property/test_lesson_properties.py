@@ -10,14 +10,14 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippo_lit.citations import CitationGraph
-from hippo_lit.lexical import BM25Index, best
+from hippo_lit.lexical.bm25 import BM25Index, best
+from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.lexical.twopass import two_pass, year_array
 from hippo_lit.sentences import first_sentences, sentence_spans, split_sentences
 from hippo_lit.text import normalise
 from hippo_lit.tokenizers import PlainTokenizer, UnicodeTokenizer
-from hippo_lit.twopass import two_pass, year_array
 
-WORDS = st.sampled_from("a b c dd Ee é 北 .".split())  # noqa: SIM905
+WORDS = st.sampled_from("a b c dd Ee é 北 .".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=8)
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=30)
 PIECES = [*"aA1. !?…。।)\"'(\n-[],/:@%é北と", " et al. ", "e.g. ", "The ", "www.", "Fig. "]

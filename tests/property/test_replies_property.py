@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hippo_lit.errors import ChatModelError
 from hippo_lit.extract.llm import LLMExtractor
 from hippo_lit.filter.llm import LLMFilter
-from hippo_lit.prompts import Prompt
-from hippo_lit.replies import UnreadableReplyError, names, read_json, read_reply, triples
+from hippo_lit.llm.prompts import Prompt
+from hippo_lit.llm.replies import UnreadableReplyError, names, read_json, read_reply, triples
 from hippo_lit.types import Extraction, Fact, Message, Passage, Reply, ScoredFact
 
 PROMPT = Prompt("p", "s", "$data")

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hippo_lit.cache
-from hippo_lit.cache import Cache
+import hippo_lit.storage.cache
 from hippo_lit.errors import FormatVersionError, StoreError
+from hippo_lit.storage.cache import Cache
 
 
 def rows(*values: float) -> np.ndarray:
@@ -98,7 +98,7 @@ def test_threads_share_one_cache(path: Path) -> None:
 
 WRITER = """
 import sys
-from hippo_lit.cache import Cache
+from hippo_lit.storage.cache import Cache
 with Cache(sys.argv[1]) as cache:
     for i in range(30):
         cache.put_reply(f"{sys.argv[2]}-{i}", sys.argv[2])
@@ -116,7 +116,7 @@ def test_processes_create_and_fill_one_file_together(path: Path) -> None:
 
 
 def test_a_locked_file_is_an_error_or_skipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hippo_lit.cache, "_BUSY_S", 0.05)
+    monkeypatch.setattr(hippo_lit.storage.cache, "_BUSY_S", 0.05)
     with Cache(path) as strict, Cache(path, on_write_error="skip") as lenient:
         other = sqlite3.connect(path)
         other.execute("BEGIN IMMEDIATE")
@@ -141,7 +141,7 @@ def read_only(monkeypatch: pytest.MonkeyPatch) -> None:
             raise sqlite3.OperationalError("attempt to write a readonly database")
         return connect(database, **options)  # type: ignore[call-overload, no-any-return]
 
-    monkeypatch.setattr(hippo_lit.cache.sqlite3, "connect", refuse)
+    monkeypatch.setattr(hippo_lit.storage.cache.sqlite3, "connect", refuse)
 
 
 def test_a_query_reads_from_a_read_only_folder(path: Path, request: pytest.FixtureRequest) -> None:
@@ -240,7 +240,7 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
 
 def test_committed_replies_survive_a_kill(path: Path) -> None:
     script = (
-        "import os, sys; from hippo_lit.cache import Cache; c = Cache(sys.argv[1]);"
+        "import os, sys; from hippo_lit.storage.cache import Cache; c = Cache(sys.argv[1]);"
         "c.put_reply('k', 'paid'); os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", script, str(path)], check=False).returncode == 9

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hippo_lit.cache import Cache
 from hippo_lit.errors import ChatModelError
+from hippo_lit.llm.parallel import map_bounded
 from hippo_lit.models.chat import OpenAIChat
 from hippo_lit.models.chat_cache import CachedChat
 from hippo_lit.models.usage import MeteredChat, UsageMeter
-from hippo_lit.parallel import map_bounded
+from hippo_lit.storage.cache import Cache
 from hippo_lit.testing import FakeChatModel
 from hippo_lit.types import Message, Reply, Usage
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippo_lit.citations import CitationGraph
 from hippo_lit.errors import ConfigError, DataError
+from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.types import Paper
 
 # a → b → c → d, e → b, f alone

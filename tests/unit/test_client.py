@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from hippo_lit.client import RetrievalClient
 from hippo_lit.errors import ConfigError, SourceError
+from hippo_lit.lexical.client import RetrievalClient
 from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient, build_corpus
 from hippo_lit.tokenizers import StemmingTokenizer
 from hippo_lit.types import Metrics, Paper, Step

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import hippo_lit.columns
-import hippo_lit.string_column
-from hippo_lit.columns import MANIFEST, Columns, ColumnWriter
+import hippo_lit.storage.columns
+import hippo_lit.storage.string_column
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, StoreError
+from hippo_lit.storage.columns import MANIFEST, Columns, ColumnWriter
 
 IDS = ["p1", "", "β-catenin", "p1", "x\x00y", "\ud800"]
 
@@ -64,7 +64,7 @@ def test_lookup_gives_the_first_row(folder: Path) -> None:
 
 
 def test_strings_of_equal_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (hippo_lit.columns, hippo_lit.string_column):
+    for module in (hippo_lit.storage.columns, hippo_lit.storage.string_column):
         monkeypatch.setattr(module, "hash64", lambda data: 2**64 - 1)
     with ColumnWriter(tmp_path) as out:
         out.strings("ids", ["a", "b", "c", "b"])

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hippo_lit.cache import Cache
 from hippo_lit.errors import EmbeddingError
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.models.styles import prefixes_for
 from hippo_lit.protocols import TextKind, Vectors
+from hippo_lit.storage.cache import Cache
 from hippo_lit.testing import HashEmbedder
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from hippo_lit.errors import ChatModelError, PromptError, StoreError
 from hippo_lit.extract.llm import LLMExtractor
-from hippo_lit.prompts import Prompt
+from hippo_lit.llm.prompts import Prompt
 from hippo_lit.types import Extraction, Fact, Message, Passage, Reply
 
 PROMPT = Prompt("p", "s", "$data")

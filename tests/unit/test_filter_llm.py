@@ -10,7 +10,7 @@ import pytest
 
 from hippo_lit.errors import ChatModelError, PromptError
 from hippo_lit.filter.llm import LLMFilter
-from hippo_lit.prompts import Prompt, load_prompt
+from hippo_lit.llm.prompts import Prompt, load_prompt
 from hippo_lit.resources import prompts_dir
 from hippo_lit.types import Fact, FilterOutcome, Message, Reply, ScoredFact
 

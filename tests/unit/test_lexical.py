@@ -14,7 +14,7 @@ from hippo_lit.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from hippo_lit.lexical import BM25Index, best
+from hippo_lit.lexical.bm25 import BM25Index, best
 from hippo_lit.tokenizers import StemmingTokenizer, UnicodeTokenizer
 
 TEXTS = ["red apple red", "green apple", "blue sky over the blue sea", "", "—"]

@@ -14,11 +14,11 @@ import pytest
 
 import hippo_lit
 from hippo_lit.errors import IndexLockedError, IndexNotFoundError, StoreError
-from hippo_lit.lock import LOCK_FILE, WriterLock
+from hippo_lit.storage.lock import LOCK_FILE, WriterLock
 
 HOLD = """
 import sys
-from hippo_lit.lock import WriterLock
+from hippo_lit.storage.lock import WriterLock
 with WriterLock(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.read()

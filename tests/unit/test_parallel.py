@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 import pytest
 
 from hippo_lit.errors import ChatModelError, HippoLitError
-from hippo_lit.parallel import map_bounded, pause
+from hippo_lit.llm.parallel import map_bounded, pause
 
 
 def test_results_come_in_order_whatever_finishes_first() -> None:

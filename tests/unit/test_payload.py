@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from hippo_lit.payload import extraction_from_json, extraction_to_json, paper_from_json, paper_to_json
+from hippo_lit.storage.payload import extraction_from_json, extraction_to_json, paper_from_json, paper_to_json
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
 PAPER = Paper("p", "Título", "", 2020, ("李明",), ("r",), (), "s2", None, "V", "u")

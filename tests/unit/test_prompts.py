@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hippo_lit.errors import PromptError
-from hippo_lit.prompts import Prompt, as_data, load_instruction, load_prompt
+from hippo_lit.llm.prompts import Prompt, as_data, load_instruction, load_prompt
 from hippo_lit.resources import prompts_dir
 from hippo_lit.types import Message
 

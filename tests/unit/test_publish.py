@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hippo_lit.errors import IndexCorruptError, StoreError
-from hippo_lit.publish import CURRENT, SNAPSHOTS, current, open_current, publish, sweep
+from hippo_lit.storage.publish import CURRENT, SNAPSHOTS, current, open_current, publish, sweep
 
 
 def writer(text: str) -> Callable[[Path], None]:

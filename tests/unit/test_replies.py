@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from hippo_lit.replies import (
+from hippo_lit.llm.replies import (
     MAX_FACTS,
     UnreadableReplyError,
     names,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hippo_lit.errors import ChatModelError, DataError
-from hippo_lit.store import Counts, Store
+from hippo_lit.storage.store import Counts, Store
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
 A = Paper("a", "Alpha", "First.", 2020, source="arxiv")

@@ -15,7 +15,7 @@ from hippo_lit.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from hippo_lit.store import STORE_FILE, Counts, Store
+from hippo_lit.storage.store import STORE_FILE, Counts, Store
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
 A = Paper("a", "Alpha", "First.", 2020, source="arxiv")
@@ -173,7 +173,7 @@ def test_a_read_only_store_refuses_to_write(store: Store, tmp_path: Path) -> Non
 def test_a_writer_in_the_way_is_a_locked_index(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hippo_lit.database._BUSY_S", 0.01)
+    monkeypatch.setattr("hippo_lit.storage.database._BUSY_S", 0.01)
     with Store.open(tmp_path) as other, store._db.write():
         with pytest.raises(IndexLockedError, match="another process"):
             other.put_papers([A])

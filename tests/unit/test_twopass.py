@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from hippo_lit.citations import CitationGraph
 from hippo_lit.errors import ConfigError
-from hippo_lit.twopass import recency, two_pass, year_array
+from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.lexical.twopass import recency, two_pass, year_array
 
 # a → b → c → d; e and f alone
 GRAPH = CitationGraph(list("abcdef"), [("a", "b"), ("b", "c"), ("c", "d")])

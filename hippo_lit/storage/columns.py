@@ -27,9 +27,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.disk import ADVICE_REBUILD, reporting
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
-from hippo_lit.string_column import StringColumn, encode, hash64
+from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
+from hippo_lit.storage.string_column import StringColumn, encode, hash64
 
 MANIFEST = "manifest.json"
 FORMAT_VERSION = 1

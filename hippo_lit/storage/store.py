@@ -16,11 +16,11 @@ from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 
-from hippo_lit.database import Database
-from hippo_lit.disk import reporting
 from hippo_lit.errors import DataError, IndexNotFoundError
 from hippo_lit.merge import merge_papers
-from hippo_lit.payload import (
+from hippo_lit.storage.database import Database
+from hippo_lit.storage.disk import reporting
+from hippo_lit.storage.payload import (
     extraction_from_json,
     extraction_to_json,
     is_unicode,

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.citations import CitationGraph
 from hippo_lit.errors import ConfigError
-from hippo_lit.lexical import best
+from hippo_lit.lexical.bm25 import best
+from hippo_lit.lexical.citations import CitationGraph
 
 Floats = NDArray[np.float64]
 DEFAULT_WEIGHTS = (0.5, 0.3, 0.2)  # bm25, graph, recency

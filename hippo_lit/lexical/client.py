@@ -8,13 +8,10 @@ from itertools import pairwise
 from time import perf_counter
 from typing import Literal
 
-from hippo_lit.citations import CitationGraph, check_max_hops
 from hippo_lit.errors import ConfigError, SourceError
-from hippo_lit.lexical import BM25Index
-from hippo_lit.merge import merge_papers
-from hippo_lit.protocols import PaperSource
-from hippo_lit.tokenizers import Tokenizer
-from hippo_lit.twopass import (
+from hippo_lit.lexical.bm25 import BM25Index
+from hippo_lit.lexical.citations import CitationGraph, check_max_hops
+from hippo_lit.lexical.twopass import (
     DEFAULT_WEIGHTS,
     TwoPassScores,
     check_seed_hits,
@@ -22,6 +19,9 @@ from hippo_lit.twopass import (
     two_pass,
     year_array,
 )
+from hippo_lit.merge import merge_papers
+from hippo_lit.protocols import PaperSource
+from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Metrics, Paper, RankedPaper, RetrievalResult, Step
 
 

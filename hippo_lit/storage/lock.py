@@ -16,8 +16,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from hippo_lit.disk import reporting
 from hippo_lit.errors import IndexLockedError, IndexNotFoundError
+from hippo_lit.storage.disk import reporting
 from hippo_lit.text import clean
 
 LOCK_FILE = "writer.lock"

@@ -11,8 +11,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.disk import ADVICE_REBUILD
 from hippo_lit.errors import IndexCorruptError
+from hippo_lit.storage.disk import ADVICE_REBUILD
 
 _PAGE_ROWS = 4096
 

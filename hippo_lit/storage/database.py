@@ -9,8 +9,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-from hippo_lit.disk import ADVICE_PERMISSION, ADVICE_SPACE
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexLockedError, StoreError
+from hippo_lit.storage.disk import ADVICE_PERMISSION, ADVICE_SPACE
 
 Access = Literal["ro", "rw", "rwc"]
 _BUSY_S = 10.0

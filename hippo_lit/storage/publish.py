@@ -22,8 +22,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from hippo_lit.disk import ADVICE_REBUILD, reporting, sync, sync_tree
 from hippo_lit.errors import IndexCorruptError, StoreError
+from hippo_lit.storage.disk import ADVICE_REBUILD, reporting, sync, sync_tree
 
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"

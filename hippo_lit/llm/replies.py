@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from hippo_lit.lenient_json import read_values
+from hippo_lit.llm.lenient_json import read_values
 from hippo_lit.text import clean
 from hippo_lit.types import Fact
 

@@ -1,0 +1,1 @@
+"""The durable truth and the files of snapshots: SQLite, columns, locks, atomic publishing."""
