@@ -1,7 +1,7 @@
 """How well each route finds what is relevant, on real sets, all on the same embeddings.
 
     .venv/bin/python benchmarks/quality.py [--sets musique,hotpotqa,…] [--systems bm25,dense,hybrid,hippo]
-        [--set section.key=value …] [--store DIR] [--facts openie] [--json]
+        [--set section.key=value …] [--config NAME] [--store DIR] [--facts openie|openie+names] [--tags] [--json]
 
 Indexes and vectors are kept in --store, so that a second run takes seconds. `hippo` without a key or an
 LLM; `--set` tries other settings. `--facts openie` takes GPT-3.5's triples (../shared/data) as the facts.
@@ -19,6 +19,7 @@ from datasets import NAMES, Dataset, load
 from measures import means, per_query
 
 from hippo_lit import HippoLit, Settings, load_settings
+from hippo_lit.resources import configs_dir
 
 STORE = Path("~/.cache/hippo_lit_benchmarks").expanduser()
 SYSTEMS = ("bm25", "dense", "hybrid", "lexical", "hippo")
@@ -42,7 +43,7 @@ def open_index(data: Dataset, settings: Settings, store: Path, facts: str) -> Hi
     if facts:
         from openie import use_openie
 
-        use_openie(lit)
+        use_openie(names=facts == "openie+names")
     lit.put(data.papers)
     lit.build(progress=lambda stage, done, total: _progress(data.name, stage, done, total))
     return lit
@@ -58,8 +59,9 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(NAMES))
     parser.add_argument("--systems", default=",".join(SYSTEMS))
     parser.add_argument("--set", action="append", default=[], dest="overrides")
+    parser.add_argument("--config", help="a file of configs/, without its ending")
     parser.add_argument("--store", type=Path, default=STORE)
-    parser.add_argument("--facts", choices=["openie"], default="")
+    parser.add_argument("--facts", choices=["openie", "openie+names"], default="")
     parser.add_argument("--tags", action="store_true", help="one line per kind of query")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -68,7 +70,8 @@ def main() -> None:
     for name in options.sets.split(","):
         data = load(name)
         cache = f"cache.path={json.dumps(str(options.store / 'vectors.db'))}"
-        settings = load_settings(None, [cache, *options.overrides])
+        file = configs_dir() / f"{options.config}.toml" if options.config else None
+        settings = load_settings(file, [cache, *options.overrides])
         with open_index(data, settings, options.store, options.facts) as lit:
             for system in options.systems.split(","):
                 rankings, seconds = run(data, lit, system, 100)

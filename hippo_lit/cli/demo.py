@@ -40,9 +40,9 @@ QUESTIONS = (
         "Other words: the paper on selecting blocks says neither “sparse” nor “attention”.",
     ),
     Question(
-        "When should the method that brought peak memory down to 9.3 GB not be used?",
-        "p017",
-        "Two hops: one paper reports the 9.3 GB, another one where that method fails.",
+        "In which cities was the material gathered that HushLoom is tested on?",
+        "p028",
+        "Two hops: one paper says what HushLoom is tested on, another one, which never names it, where from.",
     ),
     Question(
         "Has it been claimed before that low-rank adapters forget less?",

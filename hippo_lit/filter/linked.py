@@ -17,7 +17,9 @@ class LinkedFilter:
 
     For each anchor the best `per_anchor` facts are kept, from a cosine of `min_similarity` on. A fact counts
     as far as its rarest anchor is specific: a sentence found by "Signmark" says where the question leads,
-    one found by "patients" hardly does.
+    one found by "patients" hardly does. Where no fact has an anchor, the very best is kept if it is near
+    enough, with weight 0: it seeds nothing, but the question is one that the corpus speaks of, so rank may
+    spread from the passages along citations.
     """
 
     def __init__(self, min_similarity: float = 0.35, per_anchor: int = 2) -> None:
@@ -38,6 +40,10 @@ class LinkedFilter:
             if wanted and candidate.similarity >= self._min_similarity:
                 taken.update(candidate.anchors)
                 kept.append(i)
+        if not kept:
+            kept = [
+                i for i in _best_first(candidates)[:1] if candidates[i].similarity >= self._min_similarity
+            ]
         return FilterOutcome(
             tuple(kept),
             similarities=(1.0,) * len(kept),

@@ -119,7 +119,7 @@ def test_the_index_may_stand_in_the_environment(
 def test_settings_come_from_a_shipped_name_a_file_and_the_command_line(
     cli: Cli, mock_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = ("search", "sparse", "--index", mock_index, "--mode", "bm25")
+    command = ("search", "sparse", "--index", mock_index, "--mode", "dense")
     Path("mine.toml").write_text('[embedding]\nkind = "hash"\n')
     cli(*command, "--config", "mine.toml")
     Path("offline").write_text("not toml")  # a bare name is the shipped file's, whatever lies about
