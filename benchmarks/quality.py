@@ -1,7 +1,8 @@
 """How well each route finds what is relevant, on real sets, all on the same embeddings.
 
     .venv/bin/python benchmarks/quality.py [--sets musique,hotpotqa,…] [--systems bm25,dense,hybrid,hippo]
-        [--set section.key=value …] [--config NAME] [--store DIR] [--facts openie|openie+names] [--tags] [--json]
+        [--set section.key=value …] [--config NAME] [--store DIR] [--facts openie|openie+names]
+        [--tags] [--json]
 
 Indexes and vectors are kept in --store, so that a second run takes seconds. `hippo` without a key or an
 LLM; `--set` tries other settings. `--facts openie` takes GPT-3.5's triples (../shared/data) as the facts.

@@ -13,7 +13,13 @@ from typing import Any
 
 from hippo_lit import assemble
 from hippo_lit.config import Settings
-from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, StoreError
+from hippo_lit.errors import (
+    EmbedderMismatchError,
+    IndexNotFoundError,
+    MissingExtraError,
+    ModelError,
+    StoreError,
+)
 from hippo_lit.index import Built, Indexer, Progress
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
@@ -30,7 +36,8 @@ _EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
 
 
 class HippoLit:
-    """One index on disk. Safe to share between threads; a context manager.
+    """One index on disk. Safe to share between threads, which can search while one of them writes; a
+    context manager.
 
     Retrieval answers from the snapshot that was current when the index was opened or last written to by
     this object; `refresh` moves on to what other processes published since.
@@ -53,12 +60,14 @@ class HippoLit:
         self.store = store
         self._prompts = prompts
         self._read_only = read_only
-        self._lock = RLock()
+        self._lock = RLock()  # of the retriever; never held for long
+        self._write_lock = RLock()
         self._writer = WriterLock(path)
         self._cache = Cache(assemble.cache_path(settings, path), on_write_error="skip")
         self._queries = Cache(None)
         self._chat = chat if chat is not None else assemble.make_chat(settings)
         self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
+        self._made = [model for model in (self._chat, self._plain_embedder) if model not in (chat, embedder)]
         self._retriever: Retriever | None = None
         self._checked = False
 
@@ -151,7 +160,7 @@ class HippoLit:
         """The writer's lock, taken once however many steps a write has. One writing thread at a time."""
         if self._read_only:
             raise StoreError(f"{self.path} was opened read-only", path=str(self.path))
-        with self._lock, nullcontext() if self._writer.held else self._writer:
+        with self._write_lock, nullcontext() if self._writer.held else self._writer:
             yield
 
     # -- reading
@@ -186,7 +195,10 @@ class HippoLit:
     def _check_embedder(self, snapshot: Snapshot) -> None:
         """Raise EmbedderMismatchError unless queries are embedded as the snapshot's passages were."""
         built_with = snapshot.about["embedder"]
-        given = assemble.cached(self._plain_embedder, self._queries).space
+        try:
+            given = assemble.cached(self._plain_embedder, self._queries).space
+        except (ModelError, MissingExtraError):
+            return  # the query meets the same failure, and `retrieve.on_model_error` says what it means
         if built_with != given:
             raise EmbedderMismatchError(
                 f"{self.path} was indexed with the embedder {built_with}, the settings name {given}: give the"
@@ -273,6 +285,10 @@ class HippoLit:
     # -- closing
 
     def close(self) -> None:
+        """Close the files, and the connections of models that were made here."""
+        for model in self._made:
+            if callable(close := getattr(model, "close", None)):
+                close()
         self.store.close()
         self._cache.close()
         self._queries.close()

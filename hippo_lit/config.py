@@ -121,10 +121,10 @@ class SeedSettings(_Section):
     link_question: bool = True
     evidence: Literal["sentence", "fact"] = "sentence"
     max_entities: Count = 10
-    specific_mass: Weight = 0.5
+    specific_mass: Weight = 1.0
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"
-    passage_share: Weight = 0.2
+    passage_share: Weight = 0.3
     passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 6.0
     passage_weight: Weight = 0.05
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.graph.build import GraphBuilder
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.synonyms import by_embedding, by_spelling
@@ -22,16 +23,16 @@ from hippo_lit.lexical.twopass import year_array
 from hippo_lit.passages import passage_hash, passages_of
 from hippo_lit.protocols import FactExtractor, PartEmbedder, Vectors
 from hippo_lit.sentences import sentence_spans
-from hippo_lit.snapshot import BM25, COLUMNS, LEXICAL, Snapshot
+from hippo_lit.snapshot import BM25, COLUMNS, FORMAT, LEXICAL, Snapshot
 from hippo_lit.storage.columns import ColumnWriter
+from hippo_lit.storage.disk import reporting
 from hippo_lit.storage.payload import paper_to_json
-from hippo_lit.storage.publish import open_current, publish, sweep
+from hippo_lit.storage.publish import CURRENT, open_current, publish, sweep
 from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Extraction, Paper, Passage
 
-FORMAT = 3
 _BATCH = 256
 T = TypeVar("T")
 Progress = Callable[[str, int, int], None]
@@ -99,10 +100,9 @@ class Indexer:
         passages = [passage for paper in papers for passage in passages_of(paper, self.recipe.passage_chars)]
         hashes = [passage_hash(passage) for passage in passages]
         done, extracted, failures = self._extract(passages, hashes)
-        state = self._state(papers, failures)
-        current = open_current(self.folder, Snapshot)
+        state = self._state(papers, sorted(set(hashes) - done.keys()))
         counts = {"papers": len(papers), "passages": len(passages)}
-        if current is not None and current.name == state:
+        if self._published() == state:
             return Built(state, False, **counts, extracted=extracted, failed=len(failures), failures=failures)
         extractions = [done.get(text_hash, Extraction()) for text_hash in hashes]
         publish(
@@ -111,11 +111,23 @@ class Indexer:
         sweep(self.folder)
         return Built(state, True, **counts, extracted=extracted, failed=len(failures), failures=failures)
 
-    def _state(self, papers: Sequence[Paper], failures: Sequence[str]) -> str:
-        """The snapshot's name: equal for equal content, models and recipe."""
+    def _published(self) -> str | None:
+        """The name of the current snapshot. One that cannot serve is withdrawn: building anew mends it."""
+        try:
+            snapshot = open_current(self.folder, Snapshot)
+        except (FormatVersionError, IndexCorruptError):
+            with reporting("replace the snapshot of", self.folder):
+                (self.folder / CURRENT).unlink(missing_ok=True)
+            return None
+        return snapshot.name if snapshot is not None else None
+
+    def _state(self, papers: Sequence[Paper], failed: Sequence[str]) -> str:
+        """The snapshot's name: equal for equal content, models, recipe and failed passages, however they
+        failed.
+        """
         fingerprints = [f"{paper_id} {digest}" for paper_id, digest in self.store.fingerprints()]
         recipe = json.dumps(self.recipe.describe(), sort_keys=True)
-        parts = [str(FORMAT), self.embedder.space, self.extractor.name, recipe, *fingerprints, *failures]
+        parts = [str(FORMAT), self.embedder.space, self.extractor.name, recipe, *fingerprints, *failed]
         return f"s-{len(papers)}-{content_hash(*parts)[:16]}"
 
     # -- facts
@@ -240,17 +252,21 @@ class Indexer:
         return builder.build(
             citations=zip(first_passage[citing].tolist(), first_passage[cited].tolist(), strict=True),
             continuations=(pair for passages in ranges for pair in pairwise(passages)),
-            synonyms=self._synonyms(builder.keys),
+            synonyms=self._synonyms(builder.names()),
         )
 
-    def _synonyms(self, keys: Sequence[str]) -> Iterator[tuple[int, int, float]]:
+    def _synonyms(self, names: Mapping[str, int]) -> Iterator[tuple[int, int, float]]:
+        keys, threshold = list(names), self.recipe.synonym_threshold
+        pairs: Iterable[tuple[int, int, float]] = ()
         match self.recipe.synonyms:
             case "spelling":
-                return by_spelling(keys, self.recipe.synonym_threshold)
+                pairs = by_spelling(keys, threshold)
             case "embedding":
-                return by_embedding(self.embedder.embed(keys, "fact"), self.recipe.synonym_threshold)
+                pairs = by_embedding(self.embedder.embed(keys, "fact"), threshold)
             case "none":
-                return iter(())
+                pass
+        for a, b, similarity in pairs:
+            yield names[keys[a]], names[keys[b]], similarity
 
 
 def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:

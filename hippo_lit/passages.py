@@ -33,9 +33,14 @@ def passage_hash(passage: Passage) -> str:
 
 
 def _pieces(body: str, max_chars: int) -> list[tuple[int, int]]:
-    """Sentence spans, none longer than `max_chars`."""
-    return [
+    """Sentence spans, none longer than `max_chars`, without space at their ends."""
+    cuts = (
         (at, min(at + max_chars, end))
         for start, end in sentence_spans(body)
         for at in range(start, end, max_chars)
+    )
+    return [
+        (start + body[start:end].startswith(" "), end - body[start:end].endswith(" "))
+        for start, end in cuts
+        if not body[start:end].isspace()
     ]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
@@ -17,10 +18,11 @@ from hippo_lit.passages import passages_of
 from hippo_lit.protocols import Vectors
 from hippo_lit.sentences import split_sentences
 from hippo_lit.storage.columns import Columns
+from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
-from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Fact, Paper, Passage
 
+FORMAT = 5
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 
 
@@ -28,12 +30,26 @@ class Snapshot:
     """Papers, passages, vectors, word indexes, citations and the fact graph, read-only.
 
     Papers are numbered in the order of their ids; passages follow their papers. Raises IndexCorruptError
-    or FormatVersionError where files are missing or of another version.
+    or FormatVersionError (found, expected) where files are missing or of another version.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._columns = Columns(folder / COLUMNS)
+        found = self.about.get("format")
+        if found != FORMAT:
+            raise FormatVersionError(
+                f"the snapshot {folder} has format {found!r}, and this version of hippo-lit reads format "
+                f"{FORMAT}. {ADVICE_REBUILD}",
+                path=str(folder),
+                found=found,
+                expected=FORMAT,
+            )
+        # Opened now, since a writer may replace this state and remove its files at any time.
+        self.lexical = _words(folder, LEXICAL)
+        """BM25 of the two-pass retriever, over papers."""
+        self.bm25 = _words(folder, BM25)
+        """BM25 over the passages' titles and texts."""
 
     @property
     def name(self) -> str:
@@ -98,14 +114,6 @@ class Snapshot:
             self.paper_ids, self._columns.array("citing"), self._columns.array("cited")
         )
 
-    def lexical(self, tokenizer: Tokenizer | None = None) -> BM25Index:
-        """BM25 of the two-pass retriever, over papers."""
-        return BM25Index.load(self.folder / LEXICAL, tokenizer)
-
-    def bm25(self, tokenizer: Tokenizer | None = None) -> BM25Index:
-        """BM25 over the passages' titles and texts."""
-        return BM25Index.load(self.folder / BM25, tokenizer)
-
     def passage(self, number: int) -> Passage:
         paper = int(self.passage_paper[number])
         return passages_of(self.paper(paper), self.about["passage_chars"])[
@@ -134,3 +142,12 @@ class Snapshot:
             (self.sentence(int(stated[place])), graph.fact(int(fact)))
             for place, fact in zip(places, facts, strict=True)
         ]
+
+
+def _words(folder: Path, name: str) -> BM25Index:
+    try:
+        return BM25Index.load(folder / name)
+    except IndexNotFoundError as e:  # of a snapshot that is there
+        raise IndexCorruptError(
+            f"the snapshot {folder} is damaged: {e.message}. {ADVICE_REBUILD}", path=str(folder)
+        ) from e

@@ -170,7 +170,11 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One edge of the way from a seed to a paper. `kind`: "fact", "mention", "synonym", "citation"."""
+    """One edge of the way from a seed to a paper.
+
+    `kind`: "fact" (`detail` is its text), "mention", "cooccurrence" (in one sentence), "synonym",
+    "citation", or "continuation" (neighbouring passages of one paper).
+    """
 
     source: str
     kind: str

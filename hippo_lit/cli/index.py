@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
@@ -14,10 +15,11 @@ from hippo_lit.cli.group import EXIT_INTERRUPTED
 from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, read_settings
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import counted, reporting
+from hippo_lit.text import clean
 
 if TYPE_CHECKING:
     from hippo_lit.cli.index_report import Source
-    from hippo_lit.sources.files import SourceReport
+    from hippo_lit.sources.files import FileSource, SourceReport
     from hippo_lit.types import Paper
 
 EXIT_FAILURES = 5
@@ -44,8 +46,9 @@ def index(
     """Add papers from files to an index, made if absent.
 
     Read are JSONL and JSON (our own, BEIR, HippoRAG, OpenAlex works), BibTeX and RIS, each also as .gz; of a
-    folder, every file with a known ending. A record that cannot be a paper is reported and skipped. What is
-    in the index already is not done again. Where a model fails on some passages, the papers are indexed all
+    folder, every file with a known ending. A record that cannot be a paper is reported and skipped. What
+    several files say of one id is merged; a file that is read again replaces what it said before. What is in
+    the index already is not done again. Where a model fails on some passages, the papers are indexed all
     the same, without the facts of these passages; the exit code is then 5, and the next run tries them again.
     Interrupted, it keeps what was done; run again, it goes on.
     """
@@ -87,7 +90,33 @@ def _sources(path: str, strict: bool) -> list[Source]:
     file = Path(path).expanduser()
     if not file.is_dir():
         look_at(file)  # a mistyped third file is better known before the first is stored
-    return [FileSource(file, strict=strict)]
+    return [_OfFile(FileSource(file, strict=strict))]
+
+
+class _OfFile:
+    """The papers of a file or folder as views of its own: "json:refs/a.jsonl" for what was from "json".
+
+    The store keeps one view per (id, source) and merges those of different sources. So nothing is lost where
+    two files hold one id, even under the same source, and reading both again changes nothing. The last two
+    parts of the path name the file, however the path was written and wherever the folders lie.
+    """
+
+    def __init__(self, file: FileSource) -> None:
+        self._file = file
+        self._label = clean("/".join(file.path.resolve().parts[-2:])).replace("+", "-")  # "+" joins sources
+
+    @property
+    def name(self) -> str:
+        return self._file.name
+
+    @property
+    def report(self) -> SourceReport:
+        return self._file.report
+
+    def papers(self) -> Iterator[Paper]:
+        for paper in self._file.papers():
+            parts = [f"{part}:{self._label}" for part in paper.source.split("+")]
+            yield replace(paper, source="+".join(parts))
 
 
 class _Counted:

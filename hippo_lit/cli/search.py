@@ -71,7 +71,12 @@ def search(
     settings = read_settings(config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         result = lit.retrieve(
-            query, k, mode, years=parse_years(year) if year else (None, None), exclude=exclude or ()
+            query,
+            k,
+            mode,
+            years=parse_years(year) if year else (None, None),
+            exclude=exclude or (),
+            explain=explain or as_json,  # the ways through the graph take time to find
         )
         _warn_of_unknown(lit.snapshot(), exclude or ())
     if as_json:

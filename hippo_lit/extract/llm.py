@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from hippo_lit.errors import ChatModelError, HippoLitError, ModelError
 from hippo_lit.extract.spans import SentenceFinder, pieces
+from hippo_lit.llm.forgetting import forget_reply
 from hippo_lit.llm.parallel import map_bounded
 from hippo_lit.llm.prompts import Prompt
 from hippo_lit.llm.replies import ReadReply, UnreadableReplyError, names, read_reply, triples
@@ -38,7 +39,8 @@ class LLMExtractor:
 
     A passage body over `max_chars` characters is read in pieces of whole sentences. A reply that breaks
     off is never taken for a complete one: the piece is read again in smaller ones, and where one of those
-    breaks off too, the passage's item is ChatModelError(kind="truncated").
+    breaks off too, the passage's item is ChatModelError(kind="truncated"). What cannot be used is not left
+    in a chat model's cache, so that the next run asks again.
     """
 
     def __init__(
@@ -79,15 +81,17 @@ class LLMExtractor:
         return _extraction(passage, entities, list(dict.fromkeys(facts)))
 
     def _read(self, title: str, text: str, *, retry: bool = True) -> Iterator[tuple[list[str], list[Fact]]]:
-        reply = self._chat.complete(self._prompt.render(data={"title": title, "text": text}), schema=SCHEMA)
+        messages = self._prompt.render(data={"title": title, "text": text})
+        reply = self._chat.complete(messages, schema=SCHEMA)
         cut = reply.finish_reason == "length"
         try:
             read = read_reply(reply.text)
             if not (cut or read.broken_off):
                 yield _found(read)
                 return
-            cut = True
+            forget_reply(self._chat, messages, schema=SCHEMA)
         except UnreadableReplyError as e:
+            forget_reply(self._chat, messages, schema=SCHEMA)
             if not cut:
                 raise self._error("unreadable", str(e)) from e
         smaller = pieces(text, 2 * len(text) // 3) if retry and len(text) >= MIN_CHARS else []

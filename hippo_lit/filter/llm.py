@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from hippo_lit.errors import ChatModelError
+from hippo_lit.llm.forgetting import forget_reply
 from hippo_lit.llm.prompts import Prompt
 from hippo_lit.llm.replies import MAX_NESTING, ReadReply, UnreadableReplyError, field, read_reply, triples
 from hippo_lit.protocols import ChatModel
@@ -55,7 +56,8 @@ class LLMFilter:
         """At most `max_facts` of the candidates, in the reply's order; no call where there are none.
 
         An empty list in the reply is an answer: nothing is relevant. Raises ChatModelError, with kind
-        "unreadable" or "truncated" where the reply holds no list of facts.
+        "unreadable" or "truncated" where the reply holds no list of facts; such a reply is not left in a chat
+        model's cache, so that the next query asks again.
         """
         if not candidates:
             return FilterOutcome(())
@@ -64,10 +66,12 @@ class LLMFilter:
             "limit": self._max_facts,
             "candidates": [[c.fact.subject, c.fact.relation, c.fact.object] for c in candidates],
         }
-        reply = self._chat.complete(self._prompt.render(data=data), schema=SCHEMA)
+        messages = self._prompt.render(data=data)
+        reply = self._chat.complete(messages, schema=SCHEMA)
         try:
             texts = _facts(read_reply(reply.text))
         except UnreadableReplyError as e:
+            forget_reply(self._chat, messages, schema=SCHEMA)
             kind = "truncated" if reply.finish_reason == "length" else "unreadable"
             message = f"the fact filter's reply cannot be used: {e}"
             raise ChatModelError(message, model=self._chat.name, status=None, kind=kind) from e

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hippo_lit.graph.factgraph import EdgeKind, Edges, FactGraph
-from hippo_lit.graph.keys import entity_key, link_key, title_keys
+from hippo_lit.graph.keys import entity_key, link_key, statement_key, title_names
 from hippo_lit.graph.matching import matches, word_count
 from hippo_lit.types import Extraction, Fact, Passage
 
@@ -56,7 +56,8 @@ class GraphBuilder:
         self._texts.append(passage.text)
         self._sentence_start.append(first + sentences)
         found = bool(extraction.mentions or extraction.facts)
-        titled = {self._numbered(key, passage.title) for key in title_keys(passage.title) if found}
+        titles = title_names(passage.title) if found else {}
+        titled = {self._numbered(key, name) for key, name in titles.items()}
         named: list[set[int]] = [set() for _ in range(sentences)]
         for mention in extraction.mentions:
             entity = self._entity(mention.surface) if mention.kind == "name" else -1
@@ -87,7 +88,7 @@ class GraphBuilder:
                 self._joined[min(subject, object_), max(subject, object_)] += 1
 
     def _fact(self, fact: Fact, subject: int, object_: int) -> int:
-        identity = (subject, entity_key(fact.relation), object_)
+        identity = (subject, statement_key(fact), object_)
         number = self._facts.setdefault(identity, len(self._facts))
         if number == len(self._fact_text):
             self._fact_text.append("\t".join(" ".join(part.split()) for part in _parts(fact)))
@@ -104,10 +105,9 @@ class GraphBuilder:
             self._names.append(name)
         return number
 
-    @property
-    def keys(self) -> list[str]:
-        """The identity of every entity so far, by number."""
-        return list(self._number)
+    def names(self) -> dict[str, int]:
+        """The number of each entity that is a name or a title somewhere, by its key: who has synonyms."""
+        return {key: number for key, number in self._number.items() if number in self._proper}
 
     def build(
         self,
@@ -141,7 +141,7 @@ class GraphBuilder:
         return FactGraph(
             n_passages=n,
             names=self._names,
-            spread=_spread(self._texts, spellings, e),
+            spread=np.maximum(_spread(self._texts, spellings, e), self._mentioned(e)),
             link_keys=list(links),
             link_start=_starts(links.values()),
             link_entity=np.array([number for group in links.values() for number in group], dtype=np.int32),
@@ -154,6 +154,11 @@ class GraphBuilder:
             fact_sentence=np.array([s for group in self._fact_sentences for s in group], dtype=np.int32),
             edges=edges,
         )
+
+    def _mentioned(self, n_entities: int) -> NDArray[np.int32]:
+        """By how many passages each entity is mentioned."""
+        entities = np.fromiter((entity for _, entity in self._mentions), dtype=np.int64)
+        return np.bincount(entities, minlength=n_entities).astype(np.int32)
 
 
 def _parts(fact: Fact) -> tuple[str, str, str]:

@@ -6,12 +6,17 @@ import re
 import unicodedata
 
 from hippo_lit.text import normalise
+from hippo_lit.types import Fact
 
 MAX_KEY_CHARS = 100
+# Looked for in the text itself: in normal form, "A* search" and "A-Team" would begin with an article too.
 _DETERMINER = re.compile(
-    r"(?:the|an?|this|that|these|those|its|his|her|their|our|my|your|some|any|each|every|all|both|several"
-    r"|many|such|other|another|no|more|most|few|which|what|whose) (?=.)"
+    r"[\W_]*(?:the|an?|this|that|these|those|its|his|her|their|our|my|your|some|any|each|every|all|both"
+    r"|several|many|such|other|another|no|more|most|few|which|what|whose)\s+(?=.*\w)",
+    re.IGNORECASE | re.DOTALL,
 )
+_ARTICLE = re.compile(r"(?:the|an?) (?=.)")
+_POSSESSIVE = re.compile(r"['’ʼ＇]s[\W_]*$", re.IGNORECASE)  # of "Crohn’s", not of "protein S"
 _QUALIFIER = re.compile(r"\s*[(（][^()（）]*[)）]\s*$")
 
 
@@ -23,21 +28,35 @@ def entity_key(surface: str) -> str:
     >>> entity_key("The Beatles’"), entity_key("Crohn's  disease"), entity_key("a C++ compiler")
     ('beatles', 'crohn s disease', 'c++ compiler')
     """
-    key = normalise(surface)
-    while match := _DETERMINER.match(key):
-        key = key[match.end() :]
-    key = key.removesuffix(" s")
+    if len(surface) > 10 * MAX_KEY_CHARS:
+        return ""
+    start = 0
+    while match := _DETERMINER.match(surface, start):
+        start = match.end()
+    key = normalise(_POSSESSIVE.sub("", surface[start:]))
     return key if len(key) <= MAX_KEY_CHARS else ""
 
 
-def title_keys(title: str) -> tuple[str, ...]:
-    """The entities a title names as a whole: itself, and itself without a qualifier in brackets.
+def statement_key(fact: Fact) -> str:
+    """When two facts about the same entities say the same: in other words than articles they agree.
 
-    >>> title_keys("Brother (Pearl Jam song)")
-    ('brother pearl jam song', 'brother')
+    "no effect on" and "an effect on" differ, though "effect" is one entity in both.
     """
-    keys = (entity_key(title), entity_key(_QUALIFIER.sub("", title)))
-    return tuple(dict.fromkeys(key for key in keys if key))
+    parts = (normalise(part) for part in (fact.subject, fact.relation, fact.object))
+    return "\t".join(part[match.end() :] if (match := _ARTICLE.match(part)) else part for part in parts)
+
+
+def title_names(title: str) -> dict[str, str]:
+    """The entities a title names as a whole, by key: itself, and itself without a qualifier in brackets.
+
+    >>> title_names("Brother (Pearl Jam song)")
+    {'brother pearl jam song': 'Brother (Pearl Jam song)', 'brother': 'Brother'}
+    """
+    names: dict[str, str] = {}
+    for name in (title, _QUALIFIER.sub("", title)):
+        if key := entity_key(name):
+            names.setdefault(key, name)
+    return names
 
 
 def link_key(key: str) -> str:

@@ -10,11 +10,12 @@ from hippo_lit.graph.keys import link_key
 from hippo_lit.text import normalise
 
 MAX_WORDS = 8
+MAX_CHARACTERS = 16  # in scripts without spaces, where インターネットアーカイブ is one name
 T = TypeVar("T")
 
 # Scripts written without spaces give one token a character, others one a word.
 _TOKEN = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|"
+    r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])|"
     r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
     r"\U00020000-\U0003ffff]+"
 )
@@ -38,16 +39,17 @@ def matches(text: str, lookup: Callable[[str], T | None]) -> Iterator[T]:
     """What `lookup` knows of `text`, name by name.
 
     `text` is normalised and stripped of diacritics; from each position the longest run of at most
-    `MAX_WORDS` words that `lookup` answers with something other than None is taken, and the search goes
-    on behind it.
+    `MAX_WORDS` words (from a character of a script without spaces: `MAX_CHARACTERS`) that `lookup` answers
+    with something other than None is taken, and the search goes on behind it.
     """
     normal = link_key(normalise(text))
-    spans = [match.span() for match in _TOKEN.finditer(normal)]
+    tokens = list(_TOKEN.finditer(normal))
     at = 0
-    while at < len(spans):
-        start = spans[at][0]
-        for last in range(min(len(spans), at + MAX_WORDS) - 1, at - 1, -1):
-            name = normal[start : spans[last][1]]
+    while at < len(tokens):
+        start = tokens[at].start()
+        most = MAX_CHARACTERS if tokens[at][1] else MAX_WORDS
+        for last in range(min(len(tokens), at + most) - 1, at - 1, -1):
+            name = normal[start : tokens[last].end()]
             if last == at and (len(name) < 2 or name in _FUNCTION_WORDS):
                 continue
             found = lookup(name)

@@ -21,6 +21,7 @@ class IgraphPageRank:
 
     def __init__(self, adjacency: sparse.csr_matrix, damping: float = 0.5) -> None:
         import igraph
+        from threadpoolctl import ThreadpoolController
 
         if not 0 <= damping < 1:
             raise ConfigError(f"ppr.damping must be in [0, 1), got {damping}", key="ppr.damping")
@@ -33,6 +34,7 @@ class IgraphPageRank:
         self._graph.es["weight"] = upper.data.astype(np.float64).tolist()
         self._damping = damping
         self._size = adjacency.shape[0]
+        self._threads = ThreadpoolController()  # finds igraph's OpenMP now, since looking costs milliseconds
 
     def scores(self, reset: NDArray[np.float64]) -> NDArray[np.float64]:
         """One probability per node, summing to 1; all zero for an all-zero reset.
@@ -45,11 +47,13 @@ class IgraphPageRank:
             raise ValueError("reset must be finite and non-negative")
         if not reset.any():
             return np.zeros(self._size)
-        ranks = self._graph.personalized_pagerank(
-            directed=False,
-            damping=self._damping,
-            reset=(reset / reset.sum()).tolist(),
-            weights="weight" if self._graph.ecount() else None,
-            implementation="prpack",
-        )
+        # PRPACK's OpenMP threads wait for one another: on busy cores two take ten times as long as one.
+        with self._threads.limit(limits=1, user_api="openmp"):
+            ranks = self._graph.personalized_pagerank(
+                directed=False,
+                damping=self._damping,
+                reset=(reset / reset.sum()).tolist(),
+                weights="weight" if self._graph.ecount() else None,
+                implementation="prpack",
+            )
         return np.asarray(ranks, dtype=np.float64)

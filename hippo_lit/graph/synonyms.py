@@ -20,7 +20,7 @@ def by_embedding(vectors: NDArray[np.float32], threshold: float) -> Iterator[tup
 
 
 def by_spelling(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, int, float]]:
-    """Pairs a < b whose TF-IDF cosine over character 2- to 4-grams is at least `threshold`.
+    """Pairs a < b whose TF-IDF cosine over character 3- and 4-grams is at least `threshold`.
 
     Needs no model: it costs a thousandth of embedding the names, and joins "transformer" to "transformers"
     and "Jiménez" to "Jimenez", not "car" to "automobile".
@@ -29,10 +29,10 @@ def by_spelling(keys: Sequence[str], threshold: float) -> Iterator[tuple[int, in
         return
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), sublinear_tf=True, dtype=np.float32)
+    grams = TfidfVectorizer(analyzer="char_wb", ngram_range=(3, 4), sublinear_tf=True, dtype=np.float32)
     try:
         rows = grams.fit_transform(keys)
-    except ValueError:  # no name has two characters
+    except ValueError:  # no name is long enough
         return
     for start in range(0, len(keys), _BLOCK):
         block = (rows[start : start + _BLOCK] @ rows[start:].T).tocoo()

@@ -67,7 +67,10 @@ def strip_reasoning(text: str) -> str:
 
 
 def read_reply(text: str) -> ReadReply:
-    """Everything in the reply that is JSON or was meant to be. Raises UnreadableReplyError if nothing is."""
+    """Everything in the reply that is JSON or was meant to be. Raises UnreadableReplyError if nothing is.
+
+    Numbers come as they are written, as text.
+    """
     answer = _HEADER.sub("\n", strip_reasoning(text[:MAX_REPLY_CHARS]))
     values, broken_off = read_values(answer)
     if not values:
@@ -76,16 +79,6 @@ def read_reply(text: str) -> ReadReply:
             f"no JSON in the reply, which begins {start!r}" if start else "an empty answer"
         )
     return ReadReply(tuple(values), broken_off or len(text) > MAX_REPLY_CHARS)
-
-
-def read_json(text: str) -> object:
-    """The answer in a reply: its last dict, or else its longest list. Raises UnreadableReplyError.
-
-    Numbers come as they are written, as text.
-    """
-    reply = read_reply(text)
-    dicts = [value for value in reply.values if isinstance(value, dict)]
-    return dicts[-1] if dicts else max(reply.lists, key=len)
 
 
 def triples(value: object) -> tuple[list[Fact], int]:

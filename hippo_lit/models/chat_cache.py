@@ -23,7 +23,8 @@ class CachedChat:
 
     `parameters` is what else a reply depends on (base URL, temperature, seed, …); left out, it is the
     chat model's own `parameters`, where it has them. A reply from the cache costs nothing: its usage is
-    one cached call. Failures and replies that were cut off are not kept. Equal calls at the same time
+    one cached call. Failures and replies that were cut off are not kept, and what a
+    caller finds unusable it can have forgotten. Equal calls at the same time
     are made once in a process; the others wait for that one and share its reply, or its error.
     """
 

@@ -133,13 +133,13 @@ class CachedEmbedder:
         return (np.stack(wholes) if wholes else empty, np.stack(apart) if apart else empty)
 
     def _load(self, space: str, keys: Sequence[Sequence[str]], rows: dict[str, Vectors]) -> list[int]:
-        """Fill `rows` with what is stored, and say which texts miss something; equal texts count once."""
+        """Fill `rows` with what is stored, and say which texts miss something; equal rows count once."""
         flat = list(dict.fromkeys(key for row in keys for key in row))
         for start in range(0, len(flat), _LOOKUP):
             block = flat[start : start + _LOOKUP]
             stored, found = self._cache.get_vectors(space, block)
             rows.update((key, stored[i]) for i, key in enumerate(block) if found[i])
         incomplete = {
-            row[0]: i for i, row in reversed(list(enumerate(keys))) if any(k not in rows for k in row)
+            tuple(row): i for i, row in reversed(list(enumerate(keys))) if any(k not in rows for k in row)
         }
         return sorted(incomplete.values())

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from hippo_lit.errors import ChatModelError
+from hippo_lit.llm.forgetting import forget_reply
 from hippo_lit.protocols import ChatModel
 from hippo_lit.types import Message, Reply, Usage
 
@@ -36,9 +37,6 @@ class UsageMeter:
         with self._lock:
             return dict(self._stages)
 
-    def total(self) -> Usage:
-        return sum(self.stages().values(), Usage())
-
     @contextmanager
     def active(self) -> Iterator[UsageMeter]:
         token = _active.set((*_active.get(), self))
@@ -53,7 +51,7 @@ class MeteredChat:
 
     def __init__(self, chat: ChatModel, stage: str) -> None:
         self._chat = chat
-        self.stage = stage
+        self._stage = stage
 
     @property
     def name(self) -> str:
@@ -68,6 +66,10 @@ class MeteredChat:
         self._count(reply.usage)
         return reply
 
+    def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
+        """Drop the reply to `messages` where the chat model keeps one."""
+        forget_reply(self._chat, messages, schema=schema)
+
     def _count(self, usage: Usage) -> None:
         for meter in _active.get():
-            meter.add(self.stage, usage)
+            meter.add(self._stage, usage)

@@ -74,10 +74,13 @@ class FactRecall:
                 chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
         span = high - low
         found = [
-            self._candidate(sentence, fact, similarity, (similarity - low) / span if span > 0 else 0.0, links)
+            self._candidate(sentence, fact, similarity, _stretched(similarity, low, span), links)
             for (sentence, fact), similarity in chosen.items()
         ]
-        return sorted(found, key=lambda c: (-c.scored.score, c.sentence, c.scored.fact.text))
+        found.sort(key=lambda c: (-c.scored.score, c.sentence, c.scored.fact.text))
+        # A fact that several sentences state is offered once, by the nearest of them.
+        once = {c.scored.fact: c for c in reversed(found)}
+        return [c for c in found if once[c.scored.fact] is c]
 
     @cached_property
     def _naming(self) -> sparse.csc_matrix:
@@ -136,3 +139,8 @@ class FactRecall:
             sentence=snapshot.sentence(sentence) if sentence >= 0 else "",
         )
         return Candidate(scored, sentence, tuple(dict.fromkeys(own)), evidence)
+
+
+def _stretched(similarity: float, low: float, span: float) -> float:
+    """Min-max, in [0, 1]: 1 where all are alike, and for a sentence that is nearer than any fact."""
+    return min(max((similarity - low) / span, 0.0), 1.0) if span > 0 else 1.0

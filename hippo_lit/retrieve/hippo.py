@@ -88,6 +88,8 @@ class HippoRoute:
             passages = passage_seeds(scores, seeding)
         with clock("pagerank"):
             reset = reset_vector(entities, passages, self._graph.n_entities)
+            if not reset.any():
+                return replace(found, reason="nothing seeds: no kept fact and no passage has any weight")
             ppr = self._pagerank.scores(reset)[: self._graph.n_passages]
         return replace(
             found,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.config import Settings
-from hippo_lit.errors import ConfigError, ModelError
+from hippo_lit.errors import ConfigError, MissingExtraError, ModelError
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import Embedder, FactFilter
 from hippo_lit.retrieve.explain import Paths
@@ -97,8 +97,8 @@ class Retriever:
         """The `k` best papers for `query`; fewer where fewer have anything to do with it.
 
         A blank query and an empty corpus have an empty result. `explain` adds to each paper the way from a
-        seed to it. Raises ConfigError for a bad k or mode, ModelError where a model fails and
-        `retrieve.on_model_error` is "raise".
+        seed to it. Raises ConfigError for a bad k or mode, and ModelError or MissingExtraError where a model
+        fails and `retrieve.on_model_error` is "raise".
         """
         if k < 1:
             raise ConfigError(f"k must be at least 1, got {k}", key="k")
@@ -145,7 +145,7 @@ class Retriever:
 
     def prepare(self, queries: Sequence[str]) -> None:
         """Embed many queries at once, so that a caching embedder has them ready. Failures show up later."""
-        with suppress(ModelError):
+        with suppress(ModelError, MissingExtraError):
             for kind in ("query_to_fact", "query_to_passage"):
                 self._embedder.embed([query for query in queries if query.strip()], kind)
 
@@ -158,7 +158,7 @@ class Retriever:
         while True:
             try:
                 answer = self._try(route, signals, seconds)
-            except ModelError as error:
+            except (ModelError, MissingExtraError) as error:
                 if self._settings.retrieve.on_model_error == "raise" or route not in NEXT:
                     raise
                 reason, failed = _join(reason, str(error)), True
@@ -191,7 +191,7 @@ class Retriever:
                 case "dense":
                     return _Answer(route, by_paper(signals.dense))
                 case "hybrid":
-                    return _Answer(route, _above_zero(by_paper(signals.hybrid)))
+                    return _Answer(route, by_paper(signals.hybrid))  # the last has 0, and is ranked too
 
     # -- ranking
 

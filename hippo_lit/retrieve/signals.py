@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.config import Settings
+from hippo_lit.errors import EmbedderMismatchError
 from hippo_lit.lexical.twopass import TwoPassScores, two_pass
-from hippo_lit.protocols import Embedder, Vectors
+from hippo_lit.protocols import Embedder, TextKind, Vectors
 from hippo_lit.snapshot import Snapshot
 
 Floats = NDArray[np.float64]
@@ -40,8 +41,8 @@ class Corpus:
     def __init__(self, snapshot: Snapshot, settings: Settings) -> None:
         self.snapshot = snapshot
         self.settings = settings
-        self.lexical_index = snapshot.lexical()
-        self.bm25_index = snapshot.bm25()
+        self.lexical_index = snapshot.lexical
+        self.bm25_index = snapshot.bm25
 
     def by_paper(self, passage_scores: Floats) -> Floats:
         """Each paper's best passage, shape (papers,)."""
@@ -72,7 +73,10 @@ class Signals:
         )
 
     def embed(self, *, facts: bool) -> None:
-        """Embed the query now, for passages and, with `facts`, for facts. Raises EmbeddingError."""
+        """Embed the query now, for passages and, with `facts`, for facts.
+
+        Raises EmbeddingError; EmbedderMismatchError for vectors of another dimension than the index has.
+        """
         _ = self.query_to_passage, self.query_to_fact if facts else None
 
     @cached_property
@@ -82,13 +86,25 @@ class Signals:
     @cached_property
     def query_to_passage(self) -> Vectors:
         """The query as the embedder sees it when it looks for passages, shape (dim,)."""
-        vector: Vectors = self._embedder.embed([self.query], "query_to_passage")[0]
-        return vector
+        return self._embedded("query_to_passage")
 
     @cached_property
     def query_to_fact(self) -> Vectors:
         """The query as the embedder sees it when it looks for facts, shape (dim,)."""
-        vector: Vectors = self._embedder.embed([self.query], "query_to_fact")[0]
+        return self._embedded("query_to_fact")
+
+    def _embedded(self, kind: TextKind) -> Vectors:
+        vector: Vectors = self._embedder.embed([self.query], kind)[0]
+        found, snapshot = len(vector), self._corpus.snapshot
+        if found != (expected := snapshot.passage_vectors.shape[1]):
+            raise EmbedderMismatchError(
+                f"{snapshot.folder} holds vectors of {expected} dimensions, and the embedder"
+                f" {self._embedder.name} now gives {found}: give the settings it was indexed with, or index"
+                " again under another name of the model",
+                path=str(snapshot.folder),
+                found=expected,
+                expected=found,
+            )
         return vector
 
     @cached_property

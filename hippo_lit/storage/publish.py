@@ -5,8 +5,8 @@
     index/
     ├── CURRENT                   the name of the published snapshot
     └── snapshots/
-        ├── 000012/               complete: written, synced, then renamed to this name
-        └── 000013.tmp-4711/      being written by process 4711, or left over from its death
+        ├── s-20-43c0d19e7fa2b856/          complete: written, synced, then renamed to this name
+        └── s-21-9b04e6c1a37d58f2.tmp-4711/ being written by process 4711, or left over from its death
 
 A reader opens the snapshot that CURRENT names and maps its files; it keeps that state even when the
 folder is removed later. Publishing and sweeping are for the holder of the writer lock; reading is for all.

@@ -10,6 +10,7 @@ import pytest
 from cli_support import QUICK, Cli
 
 from hippo_lit.storage.lock import WriterLock
+from hippo_lit.storage.store import Store
 from hippo_lit.testing import ScriptedServer, chat_reply, status
 
 DATA = Path(__file__).parents[1] / "unit" / "data_sources"
@@ -52,6 +53,42 @@ def test_figures_of_many_formats_add_up(cli: Cli) -> None:
     given, added, changed, unchanged = numbers(lines[len(files)])
     assert given == total == added + changed + unchanged
     assert numbers(lines[len(files) + 1])[0] == added
+
+
+@pytest.mark.parametrize("own", ["", "arxiv+s2"])
+def test_two_files_with_one_id_are_merged_and_then_nothing_to_do(cli: Cli, own: str) -> None:
+    paper = {"id": "p", "title": "Sparse attention", "source": own}
+    records = [{**paper, "abstract": "Long. " * 9}, {**paper, "abstract": "Short.", "year": 2020}]
+    files = [Path("2019/papers+.jsonl"), Path("2020/papers+.jsonl")]
+    for file, record in zip(files, records, strict=True):
+        file.parent.mkdir()
+        file.write_text(json.dumps(record))
+    first = cli("index", *files, "--index", "i", *QUICK).stdout
+    assert "given 2 papers = 1 added + 1 changed + 0 unchanged" in first
+    with Store.open(Path("i"), read_only=True) as store:
+        merged = store.paper("p")
+    assert merged is not None
+    assert (merged.abstract, merged.year) == (("Long. " * 9).strip(), 2020)
+    sources = [f"{name}:{year}/papers-.jsonl" for name in (own or "json").split("+") for year in (2019, 2020)]
+    assert merged.source == "+".join(sources)
+    again = cli("index", *(f"./{file}" for file in reversed(files)), "--index", "i", *QUICK).stdout
+    assert "given 2 papers = 0 added + 0 changed + 2 unchanged" in again
+    assert "nothing to do: the index is up to date (1 paper, 1 passage)" in again
+
+
+def test_a_file_that_is_read_again_replaces_what_it_said(cli: Cli, papers: Path) -> None:
+    cli("index", papers, "--index", "i", *QUICK)
+    papers.write_text('{"id": "p0", "title": "Short"}\n')
+    cli("index", papers, "--index", "i", *QUICK)
+    assert cli("show", "p0", "--index", "i").stdout.startswith("Short\n")
+
+
+def test_an_unreadable_reply_is_asked_for_again_by_the_next_run(cli: Cli, papers: Path) -> None:
+    with ScriptedServer([chat_reply("Sorry, not today."), REPLY]) as server:
+        command = ["index", papers, "--index", "i", *llm(server, "llm.response_format=text")]
+        assert "facts extracted from 2 new passages, 1 failed" in cli(*command, code=5).stdout
+        assert "facts extracted from 1 new passages, 0 failed" in cli(*command).stdout
+        assert len(server.requests) == 4
 
 
 def test_problems_stand_with_file_and_line_and_no_more_than_ten(cli: Cli, tmp_path: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cli_support import HASH, QUICK, Cli
 
+from hippo_lit.api import HippoLit
 from hippo_lit.storage.publish import CURRENT
 from hippo_lit.storage.store import STORE_FILE
+from hippo_lit.types import RetrievalResult
 
 
 def test_a_ranking_is_a_compact_table(cli: Cli, mock_index: Path) -> None:
@@ -42,6 +45,27 @@ def test_explain_shows_facts_seeds_ways_and_times(cli: Cli, fact_index: Path) ->
         r"bm25 [\d.]+ · dense [\d.]+ · hybrid [\d.]+ · ppr [\d.]+ · lexical [\d.]+ \(bm25", shown
     )
     assert re.search(r"^Time  embed \d+ ms · .*total \d+ ms$", shown.replace("\n·", " ·"), re.MULTILINE)
+
+
+def test_only_who_asks_for_ways_waits_for_them(
+    cli: Cli, fact_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results: list[RetrievalResult] = []
+    retrieve = HippoLit.retrieve
+
+    def noted(*arguments: Any, **options: Any) -> RetrievalResult:
+        results.append(retrieve(*arguments, **options))
+        return results[-1]
+
+    monkeypatch.setattr(HippoLit, "retrieve", noted)
+    command = ("search", "What does Alpha extend?", "--index", fact_index, *HASH)
+    plain = cli(*command).stdout
+    explained = cli(*command, "--explain").stdout
+    told = json.loads(cli(*command, "--json").stdout)
+    assert [any(paper.path for paper in result.papers) for result in results] == [False, True, True]
+    assert "]→" not in plain
+    assert "Alpha —[mention]→ a1" in explained
+    assert told["papers"][0]["path"]
 
 
 def test_the_route_and_its_reason_are_told(cli: Cli, mock_index: Path) -> None:

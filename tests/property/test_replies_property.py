@@ -11,7 +11,7 @@ from hippo_lit.errors import ChatModelError
 from hippo_lit.extract.llm import LLMExtractor
 from hippo_lit.filter.llm import LLMFilter
 from hippo_lit.llm.prompts import Prompt
-from hippo_lit.llm.replies import UnreadableReplyError, names, read_json, read_reply, triples
+from hippo_lit.llm.replies import UnreadableReplyError, names, read_reply, triples
 from hippo_lit.types import Extraction, Fact, Message, Passage, Reply, ScoredFact
 
 PROMPT = Prompt("p", "s", "$data")
@@ -55,10 +55,9 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 @given(TRIPLES)
 def test_valid_json_is_read_as_it_is(value: list[list[str]]) -> None:
-    assert read_json(json.dumps({"facts": value})) == {"facts": value}
-    assert read_json("Here: " + json.dumps({"facts": value}, ensure_ascii=False) + " done") == {
-        "facts": value
-    }
+    answer = {"facts": value}
+    assert read_reply(json.dumps(answer)).values == (answer,)
+    assert read_reply(f"Here: {json.dumps(answer, ensure_ascii=False)} done").values == (answer,)
 
 
 @given(TRIPLES.filter(bool), st.data())

@@ -93,6 +93,19 @@ def test_an_unusable_reply_can_be_forgotten(cache: Cache) -> None:
     assert chat.complete(ASK).text == "good"
 
 
+def test_metering_hides_nothing_of_forgetting(cache: Cache) -> None:
+    chat = MeteredChat(CachedChat(FakeChatModel(["garbage", "good"]), cache), "s")
+    assert chat.complete(ASK, schema={}).text == "garbage"
+    chat.forget(ASK)  # another call: without a schema
+    assert chat.complete(ASK, schema={}).text == "garbage"
+    chat.forget(ASK, schema={})
+    assert chat.complete(ASK, schema={}).text == "good"
+
+
+def test_a_model_that_keeps_nothing_has_nothing_to_forget() -> None:
+    MeteredChat(FakeChatModel([]), "s").forget(ASK)
+
+
 class Gated:
     """Answers only when told to, and counts."""
 
@@ -166,7 +179,6 @@ def test_usage_is_counted_per_stage_even_of_failures() -> None:
                 filtering.complete(ASK)
         answering.complete(ASK)
     assert meter.stages() == {"filter": Usage(2, 0, 15, 5, 0.5), "answer": Usage(1, 0, 10, 5, 0.5)}
-    assert meter.total() == Usage(3, 0, 25, 10, 1.0)
 
 
 def test_only_active_meters_count() -> None:
@@ -177,7 +189,7 @@ def test_only_active_meters_count() -> None:
         with inner.active():
             chat.complete(ASK)
     chat.complete(ASK)
-    assert (outer.total().calls, inner.total().calls) == (2, 1)
+    assert (outer.stages()["s"].calls, inner.stages()["s"].calls) == (2, 1)
 
 
 def test_queries_at_the_same_time_are_counted_apart() -> None:
@@ -187,6 +199,6 @@ def test_queries_at_the_same_time_are_counted_apart() -> None:
         with UsageMeter().active() as meter:
             for _ in map_bounded(chat.complete, [ASK] * calls, 3):
                 pass
-            return meter.total().calls
+            return meter.stages()["s"].calls
 
     assert list(map_bounded(query, [1, 5, 9], 3)) == [1, 5, 9]

@@ -12,6 +12,10 @@ import pytest
 from hippo_lit.errors import ChatModelError, PromptError, StoreError
 from hippo_lit.extract.llm import LLMExtractor
 from hippo_lit.llm.prompts import Prompt
+from hippo_lit.models.chat_cache import CachedChat
+from hippo_lit.models.usage import MeteredChat
+from hippo_lit.storage.cache import Cache
+from hippo_lit.testing import FakeChatModel
 from hippo_lit.types import Extraction, Fact, Message, Passage, Reply
 
 PROMPT = Prompt("p", "s", "$data")
@@ -153,6 +157,49 @@ def test_a_reply_that_stays_cut_is_an_error(answer: Reply) -> None:
     long = Passage("p", 0, "T", "One plain sentence of some length stands here. " * 10)
     assert error_kind(one(answer, long)) == "truncated"
     assert error_kind(one(answer)) == "truncated"
+
+
+@pytest.mark.parametrize(
+    "bad", ["Sorry, not today.", '{"answer": 42}', '{"entities": ["a"], "triples": [["a", "b"']
+)
+def test_an_unusable_reply_is_asked_for_again_and_a_readable_one_is_not(bad: str) -> None:
+    fake = FakeChatModel([bad, reply(["Oban"], [])])
+    with Cache(None) as cache:
+        extractor = LLMExtractor(MeteredChat(CachedChat(fake, cache), "extract"), PROMPT)
+        (failed,) = extractor.extract([PASSAGE])
+        assert error_kind(failed) in ("unreadable", "truncated")
+        for _ in range(2):
+            (found,) = extractor.extract([PASSAGE])
+            assert isinstance(found, Extraction)
+            assert [mention.surface for mention in found.mentions] == ["Oban"]
+    assert len(fake.calls) == 2
+
+
+def test_a_piece_that_breaks_off_is_asked_for_again_the_others_are_not() -> None:
+    first, second = "Alpha is studied in every cell here. " * 5, "Gamma is inert in all of our tests. " * 4
+    refused = "Sorry."
+
+    def answer(messages: Sequence[Message]) -> str:
+        text = json.loads(messages[-1].content)["text"]
+        if "Alpha" in text and "Gamma" in text:
+            return '{"entities": ["Alpha", "Ga'
+        return reply(["Alpha"], []) if "Alpha" in text else refused
+
+    fake = FakeChatModel(answer)
+    with Cache(None) as cache:
+        extractor = LLMExtractor(CachedChat(fake, cache), PROMPT)
+        passage = Passage("p", 0, "T", (first + second).strip())
+        (failed,) = extractor.extract([passage])
+        assert error_kind(failed) == "unreadable"
+        refused = reply(["Gamma"], [])
+        before = [json.loads(call.messages[-1].content)["text"] for call in fake.calls]
+        (found,) = extractor.extract([passage])
+    after = [json.loads(call.messages[-1].content)["text"] for call in fake.calls[len(before) :]]
+    assert isinstance(found, Extraction)
+    assert [mention.surface for mention in found.mentions] == ["Alpha", "Gamma"]
+    whole, alpha, gamma = before
+    assert (alpha, gamma) == (first.strip(), second.strip())
+    assert after == [whole, gamma]  # what was said of alpha was readable, and is kept
 
 
 def test_a_long_passage_is_read_in_pieces_of_whole_sentences() -> None:

@@ -11,7 +11,11 @@ import pytest
 from hippo_lit.errors import ChatModelError, PromptError
 from hippo_lit.filter.llm import LLMFilter
 from hippo_lit.llm.prompts import Prompt, load_prompt
+from hippo_lit.models.chat_cache import CachedChat
+from hippo_lit.models.usage import MeteredChat
 from hippo_lit.resources import prompts_dir
+from hippo_lit.storage.cache import Cache
+from hippo_lit.testing import FakeChatModel
 from hippo_lit.types import Fact, FilterOutcome, Message, Reply, ScoredFact
 
 PROMPT = Prompt("p", "s", "<data>$data</data>")
@@ -105,6 +109,18 @@ def test_an_unreadable_reply_is_an_error_and_not_nothing(reply: str) -> None:
     with pytest.raises(ChatModelError) as caught:
         keep(reply)
     assert (caught.value.kind, caught.value.model) == ("unreadable", "scripted")
+
+
+@pytest.mark.parametrize("good", ['{"facts": [["LoRA", "reduces", "memory"]]}', '{"facts": []}'])
+def test_an_unreadable_reply_is_asked_for_again_and_a_readable_one_is_not(good: str) -> None:
+    fake = FakeChatModel(["Nothing is relevant.", good])
+    with Cache(None) as cache:
+        keeper = LLMFilter(MeteredChat(CachedChat(fake, cache), "filter"), PROMPT)
+        with pytest.raises(ChatModelError):
+            keeper.keep("q", CANDIDATES)
+        outcomes = [keeper.keep("q", CANDIDATES) for _ in range(2)]
+    assert outcomes[0] == outcomes[1] == keep(good)
+    assert len(fake.calls) == 2
 
 
 def test_a_budget_spent_on_reasoning_is_named() -> None:

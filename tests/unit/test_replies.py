@@ -11,7 +11,6 @@ from hippo_lit.llm.replies import (
     MAX_FACTS,
     UnreadableReplyError,
     names,
-    read_json,
     read_reply,
     strip_reasoning,
     triples,
@@ -67,7 +66,7 @@ def test_strip_reasoning(reply: str, answer: str) -> None:
     ],
 )
 def test_one_answer_in_many_writings(reply: str) -> None:
-    assert triples(read_json(reply))[0] == [Fact("a", "r", "b")]
+    assert triples(read_reply(reply).values[-1])[0] == [Fact("a", "r", "b")]
 
 
 @pytest.mark.parametrize(
@@ -97,9 +96,9 @@ def test_one_answer_in_many_writings(reply: str) -> None:
 def test_values(reply: str, value: object) -> None:
     if value is None:
         with pytest.raises(UnreadableReplyError):
-            read_json(reply)
+            read_reply(reply)
     else:
-        assert read_json(reply) == value
+        assert read_reply(reply).values[-1] == value
 
 
 @pytest.mark.parametrize(
@@ -107,14 +106,15 @@ def test_values(reply: str, value: object) -> None:
 )
 def test_what_is_no_answer_is_an_error(reply: str) -> None:
     with pytest.raises(UnreadableReplyError):
-        read_json(reply)
+        read_reply(reply)
 
 
 def test_code_is_text(monkeypatch: pytest.MonkeyPatch) -> None:
     called: list[str] = []
     monkeypatch.setattr("os.system", called.append)
     reply = "{'entities': ['x', __import__('os').system('boom')], 'triples': []}"
-    assert read_json(reply) == {"entities": ["x", "__import__('os').system('boom')"], "triples": []}
+    answer = {"entities": ["x", "__import__('os').system('boom')"], "triples": []}
+    assert read_reply(reply).values == (answer,)
     assert not called
 
 

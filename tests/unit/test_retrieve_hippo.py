@@ -1,0 +1,187 @@
+"""The hippo route, stage by stage, and the ways that explain it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tiny import COSINES, FOUND, Angles, four_papers, settings
+
+from hippo_lit.config import Settings
+from hippo_lit.graph.ppr import IgraphPageRank
+from hippo_lit.retrieve.explain import MAX_STEPS, Paths
+from hippo_lit.retrieve.hippo import HippoRoute, Spread, edge_weights
+from hippo_lit.retrieve.signals import Corpus, Signals
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.types import Extraction, Fact, FilterOutcome, Mention, Paper, ScoredFact, Seed, Step
+
+ALL_OFF = {"link_question": False, "passage_share": 0.0, "specific_mass": 0.0, "evidence": "fact"}
+
+
+class Keeping:
+    """A filter that keeps the candidates with these texts."""
+
+    name = "keeping"
+
+    def __init__(self, *texts: str, weights: tuple[float, ...] = ()) -> None:
+        self.texts, self.weights = texts, weights
+
+    def keep(self, question: str, candidates: Sequence[ScoredFact]) -> FilterOutcome:
+        offered = [candidate.fact.text for candidate in candidates]
+        return FilterOutcome(tuple(offered.index(text) for text in self.texts), ("nonsense",), (),
+                             self.weights)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return four_papers(tmp_path_factory.mktemp("four"))
+
+
+def run(made: Snapshot, keeping: Keeping, given: Settings, query: str = "who likes whom?") -> Spread:
+    signals = Signals(query, Corpus(made, given), Angles(COSINES))
+    return HippoRoute(made, keeping, given).run(signals, lambda stage: nullcontext())
+
+
+def weights_of(made: Snapshot, spread: Spread) -> dict[str, float]:
+    return {made.graph.names[entity]: weight for entity, weight in spread.entity_seeds.items()}
+
+
+def test_kept_facts_seed_their_entities(four: Snapshot) -> None:
+    spread = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF))
+    assert [kept.fact.text for kept in spread.kept] == ["Alpha likes Beta"]
+    assert spread.unmatched == ("nonsense",)
+    assert weights_of(four, spread) == pytest.approx({"Alpha": 1.0, "Beta": 0.5})  # Beta: two passages
+    assert spread.seeds == (
+        Seed("Alpha", pytest.approx(1.0), "fact: Alpha likes Beta"),
+        Seed("Beta", pytest.approx(0.5), "fact: Alpha likes Beta"),
+    )
+
+
+def test_the_rank_is_page_rank_from_these_seeds(four: Snapshot) -> None:
+    given = settings(seeds=ALL_OFF, rank={"hybrid_weight": 0.0})
+    spread = run(four, Keeping("Alpha likes Beta"), given)
+    reset = np.zeros(four.graph.n_passages + four.graph.n_entities)
+    for entity, weight in spread.entity_seeds.items():
+        reset[four.graph.n_passages + entity] = weight
+    expected = IgraphPageRank(four.graph.adjacency(edge_weights(given)), 0.5).scores(reset)[:4]
+    assert spread.ppr is not None
+    assert spread.scores is not None
+    np.testing.assert_allclose(spread.ppr, expected, rtol=1e-12)
+    np.testing.assert_allclose(spread.scores, expected / expected.max(), rtol=1e-12)
+    assert spread.scores[0] == 1.0
+    assert spread.scores[1] > 0
+    assert spread.scores[2:].tolist() == [0, 0]  # nothing leads to Gamma and Delta
+
+
+def test_hybrid_scores_bend_the_order_as_the_formula_says(four: Snapshot) -> None:
+    plain = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank={"hybrid_weight": 0.0}))
+    bent = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank={"hybrid_weight": 3.0}))
+    signals = Signals("who likes whom?", Corpus(four, settings()), Angles(COSINES))
+    assert plain.scores is not None
+    assert bent.scores is not None
+    np.testing.assert_allclose(bent.scores, plain.scores * np.exp(3.0 * (signals.hybrid - 1)))
+
+
+def test_what_the_question_names_seeds_too(four: Snapshot) -> None:
+    given = settings(seeds=ALL_OFF | {"link_question": True})
+    spread = run(four, Keeping("Alpha likes Beta"), given, "is Kraków nice?")
+    assert spread.seeds[-1].because == "fact: Alpha likes Beta"
+    assert spread.seeds[1] == Seed("Kraków", 1.0, "the question names it")
+
+
+def test_a_sentence_seeds_all_its_entities_where_it_is_evidence(four: Snapshot, tmp_path: Path) -> None:
+    more = {"Gamma": Extraction((Mention("Zeta", 0), Mention("Eta", 0)), (Fact("Zeta", "r", "x y"),), (0,))}
+    made = four_papers(tmp_path, found=more)
+    given = settings(seeds=ALL_OFF | {"evidence": "sentence"}, filter={"linking_top_k": 9})
+    spread = run(made, Keeping("Zeta r x y"), given)
+    reasons = {seed.entity: seed.because for seed in spread.seeds}
+    assert reasons == {
+        "Zeta": "fact: Zeta r x y",
+        "x y": "fact: Zeta r x y",
+        "Eta": "same sentence as: Zeta r x y",
+        "Gamma": "same sentence as: Zeta r x y",
+    }
+
+
+def test_no_fact_survives(four: Snapshot) -> None:
+    spread = run(four, Keeping(), settings())
+    assert (spread.scores, spread.reason) == (None, "no fact survived the filter")
+    assert len(spread.candidates) == 4
+
+
+def test_kept_facts_without_weight_leave_it_to_the_passages_or_to_another_route(four: Snapshot) -> None:
+    worst = Keeping("Alpha is old")  # its min-maxed score is 0
+    limits = {"linking_top_k": 9}
+    spread = run(four, worst, settings(seeds=ALL_OFF, filter=limits))
+    assert spread.scores is None
+    assert spread.reason.startswith("nothing seeds")
+    spread = run(four, worst, settings(seeds=ALL_OFF | {"passage_share": 0.2}, filter=limits))
+    assert spread.entity_seeds == {}
+    assert spread.scores is not None
+    assert spread.scores.max() > 0
+
+
+def test_an_index_without_facts(tmp_path: Path) -> None:
+    made = four_papers(tmp_path, found=dict.fromkeys(FOUND, Extraction()))
+    spread = run(made, Keeping("anything"), settings())
+    assert (spread.scores, spread.reason) == (None, "the index holds no facts")
+
+
+# -- ways
+
+
+def paths(made: Snapshot, *seeds: str) -> Paths:
+    numbers = [list(made.graph.names).index(name) for name in seeds]
+    return Paths(made, made.graph.adjacency(edge_weights(settings())), numbers)
+
+
+def test_the_way_from_a_seed_to_a_paper(four: Snapshot) -> None:
+    ways = paths(four, "Kraków")
+    b, a = four.find("b"), four.find("a")
+    assert b is not None
+    assert a is not None
+    assert ways.to_paper(b) == (Step("Kraków", "mention", "b"),)
+    way = ways.to_paper(a)
+    assert (way[0].source, way[-1].target) == ("Kraków", "a")
+    assert all(first.target == second.source for first, second in pairwise(way))
+    assert paths(four, "old").to_paper(a)[0].kind in ("mention", "fact")
+
+
+def test_a_step_along_a_fact_says_which(tmp_path: Path) -> None:
+    made = four_papers(tmp_path, found={
+        "Alpha": Extraction((), (Fact("Alpha", "likes", "Omega Point"),), (0,)),
+        "Gamma": Extraction((), (Fact("Omega Point", "is", "Gamma"),), (0,)),
+    })  # fmt: skip
+    way = Paths(made, made.graph.adjacency({"fact": 1.0, "mention": 0.01}),
+                [list(made.graph.names).index("Alpha")])  # fmt: skip
+    c = made.find("c")
+    assert c is not None
+    kinds = [(step.kind, step.detail) for step in way.to_paper(c)]
+    assert ("fact", "Alpha likes Omega Point") in kinds
+
+
+def test_citations_lead_on(tmp_path: Path) -> None:
+    papers = (Paper("a", "Alpha", "Alpha is old.", references=("z",)), Paper("z", "Zed", "Words."))
+    made = four_papers(tmp_path, papers=papers, found={"Alpha": Extraction((Mention("Alpha", 0),))})
+    z = made.find("z")
+    assert z is not None
+    assert paths(made, "Alpha").to_paper(z) == (
+        Step("Alpha", "mention", "a"),
+        Step("a", "citation", "z"),
+    )
+
+
+def test_no_way(four: Snapshot, tmp_path: Path) -> None:
+    d = four.find("d")
+    assert d is not None
+    assert paths(four, "Alpha").to_paper(d) == ()
+    assert paths(four).to_paper(d) == ()
+    chain = [Paper(f"p{i}", "", "Words.", references=(f"p{i + 1}",)) for i in range(8)]
+    made = four_papers(tmp_path, papers=[Paper("a", "Alpha", "x", references=("p0",)), *chain],
+                       found={"Alpha": Extraction((Mention("Alpha", 0),))})  # fmt: skip
+    lengths = [len(paths(made, "Alpha").to_paper(number)) for number in range(len(made))]
+    assert lengths == [1, 2, 3, MAX_STEPS, 0, 0, 0, 0, 0]
