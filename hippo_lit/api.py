@@ -14,6 +14,7 @@ from typing import Any
 from hippo_lit import assemble
 from hippo_lit.config import Settings
 from hippo_lit.errors import (
+    ConfigError,
     EmbedderMismatchError,
     IndexNotFoundError,
     MissingExtraError,
@@ -63,10 +64,12 @@ class HippoLit:
         self._lock = RLock()  # of the retriever; never held for long
         self._write_lock = RLock()
         self._writer = WriterLock(path)
-        self._cache = Cache(assemble.cache_path(settings, path), on_write_error="skip")
-        self._queries = Cache(None)
         self._chat = chat if chat is not None else assemble.make_chat(settings)
         self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
+        # Replies to the filter are kept on disk; without an LLM, and read-only, nothing is.
+        kept = settings.filter.kind == "llm" and not read_only
+        self._cache = Cache(assemble.cache_path(settings, path) if kept else None, on_write_error="skip")
+        self._queries = Cache(None)
         self._made = [model for model in (self._chat, self._plain_embedder) if model not in (chat, embedder)]
         self._retriever: Retriever | None = None
         self._checked = False
@@ -181,6 +184,8 @@ class HippoLit:
         """Answer from the state that is current now. Raises IndexCorruptError, FormatVersionError."""
         snapshot = open_current(self.path, Snapshot)
         with self._lock:
+            if self._retriever and snapshot and self._retriever.snapshot.name == snapshot.name:
+                return  # nothing new: keep what is warm
             self._retriever = None if snapshot is None else self._make_retriever(snapshot)
             self._checked = False
 
@@ -192,13 +197,16 @@ class HippoLit:
             self.settings,
         )
 
-    def _check_embedder(self, snapshot: Snapshot) -> None:
-        """Raise EmbedderMismatchError unless queries are embedded as the snapshot's passages were."""
+    def _check_embedder(self, snapshot: Snapshot) -> bool:
+        """Whether queries are embedded as the snapshot's passages were; False where that cannot be told yet.
+
+        Raises EmbedderMismatchError where they are not.
+        """
         built_with = snapshot.about["embedder"]
         try:
             given = assemble.cached(self._plain_embedder, self._queries).space
         except (ModelError, MissingExtraError):
-            return  # the query meets the same failure, and `retrieve.on_model_error` says what it means
+            return False  # the query meets the same failure, and `retrieve.on_model_error` says what it means
         if built_with != given:
             raise EmbedderMismatchError(
                 f"{self.path} was indexed with the embedder {built_with}, the settings name {given}: give the"
@@ -207,6 +215,7 @@ class HippoLit:
                 found=built_with,
                 expected=given,
             )
+        return True
 
     def retrieve(
         self,
@@ -226,7 +235,7 @@ class HippoLit:
         vectors, and ModelError where `retrieve.on_model_error` is "raise".
         """
         return self._open_retriever(mode).retrieve(
-            query, k, mode, restriction=Restriction(*years, exclude=tuple(exclude)), explain=explain
+            query, k, mode, restriction=Restriction(*years, exclude=_ids(exclude)), explain=explain
         )
 
     def retrieve_many(
@@ -246,7 +255,7 @@ class HippoLit:
             retriever.prepare(queries)
         return [
             retriever.retrieve(
-                query, k, mode, restriction=Restriction(*years, exclude=tuple(group)), explain=explain
+                query, k, mode, restriction=Restriction(*years, exclude=_ids(group)), explain=explain
             )
             for query, group in zip(queries, groups, strict=True)
         ]
@@ -278,8 +287,7 @@ class HippoLit:
                     path=str(self.path),
                 )
             if mode in _EMBEDDING and not self._checked and len(self._retriever.snapshot):
-                self._check_embedder(self._retriever.snapshot)
-                self._checked = True
+                self._checked = self._check_embedder(self._retriever.snapshot)
             return self._retriever
 
     # -- closing
@@ -303,6 +311,12 @@ class HippoLit:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _ids(exclude: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(exclude, str):
+        raise ConfigError(f"exclude takes ids, not one text: write exclude=[{exclude!r}]", key="exclude")
+    return tuple(exclude)
 
 
 def _cleaned(paper: Paper | Mapping[str, Any]) -> Paper:

@@ -78,6 +78,18 @@ class Built:
     failures: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What a snapshot holds beside papers and words."""
+
+    first_passage: NDArray[np.int64]
+    passage_vectors: Vectors
+    sentence_vectors: Vectors
+    fact_vectors: Vectors | None
+    citations: CitationGraph
+    graph: FactGraph
+
+
 @dataclass(slots=True)
 class Indexer:
     """Turns what the store holds into the next snapshot of `folder`.
@@ -102,24 +114,25 @@ class Indexer:
         done, extracted, failures = self._extract(passages, hashes)
         state = self._state(papers, sorted(set(hashes) - done.keys()))
         counts = {"papers": len(papers), "passages": len(passages)}
-        if self._published() == state:
+        damaged = False
+        try:
+            current = open_current(self.folder, Snapshot)
+        except (FormatVersionError, IndexCorruptError) as error:
+            if (error.fields.get("found") or 0) > FORMAT:
+                raise  # a newer version wrote it, and still serves from it
+            current, damaged = None, True
+        if current is not None and current.name == state:
             return Built(state, False, **counts, extracted=extracted, failed=len(failures), failures=failures)
-        extractions = [done.get(text_hash, Extraction()) for text_hash in hashes]
+        # All that can fail for another reason than the disk comes before anything is written.
+        parts = self._derive(papers, passages, [done.get(text_hash, Extraction()) for text_hash in hashes])
+        if damaged:  # its name may be the new one's, and a damaged folder is not to be mistaken for it
+            with reporting("replace the snapshot of", self.folder):
+                (self.folder / CURRENT).unlink(missing_ok=True)
         publish(
-            self.folder, state, lambda target: self._write(target, papers, passages, extractions, failures)
+            self.folder, state, lambda target: self._write(target, papers, passages, parts, len(failures))
         )
         sweep(self.folder)
         return Built(state, True, **counts, extracted=extracted, failed=len(failures), failures=failures)
-
-    def _published(self) -> str | None:
-        """The name of the current snapshot. One that cannot serve is withdrawn: building anew mends it."""
-        try:
-            snapshot = open_current(self.folder, Snapshot)
-        except (FormatVersionError, IndexCorruptError):
-            with reporting("replace the snapshot of", self.folder):
-                (self.folder / CURRENT).unlink(missing_ok=True)
-            return None
-        return snapshot.name if snapshot is not None else None
 
     def _state(self, papers: Sequence[Paper], failed: Sequence[str]) -> str:
         """The snapshot's name: equal for equal content, models, recipe and failed passages, however they
@@ -157,17 +170,11 @@ class Indexer:
                 self.store.put_extractions(self.extractor.name, found)
         return done, extracted, tuple(failures)
 
-    # -- writing
+    # -- deriving
 
-    def _write(
-        self,
-        target: Path,
-        papers: Sequence[Paper],
-        passages: Sequence[Passage],
-        extractions: Sequence[Extraction],
-        failures: Sequence[str],
-    ) -> None:
-        recipe = self.recipe
+    def _derive(
+        self, papers: Sequence[Paper], passages: Sequence[Passage], extractions: Sequence[Extraction]
+    ) -> _Derived:
         spans = [sentence_spans(passage.body) for passage in passages]
         passage_vectors, sentence_vectors = self._embed(passages, spans)
         self.progress("graph", 0, 1)
@@ -175,47 +182,9 @@ class Indexer:
         passages_each = Counter(passage.paper_id for passage in passages)
         first_passage = np.cumsum([0, *(passages_each[paper.id] for paper in papers)], dtype=np.int64)
         graph = self._graph(passages, spans, extractions, citations, first_passage)
+        fact_vectors = self._embed_facts(graph) if self.recipe.fact_vectors == "fact" else None
         self.progress("graph", 1, 1)
-        (target / COLUMNS).mkdir()
-        with ColumnWriter(target / COLUMNS) as columns:
-            columns.document(
-                "about",
-                {
-                    "format": FORMAT,
-                    "embedder": self.embedder.space,
-                    "dim": int(passage_vectors.shape[1]),
-                    "extractor": self.extractor.name,
-                    "passage_chars": recipe.passage_chars,
-                    "recipe": recipe.describe(),
-                    "failures": len(failures),
-                },
-            )
-            columns.strings("paper_ids", (paper.id for paper in papers))
-            columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
-            columns.array("years", year_array(paper.year for paper in papers))
-            columns.array("first_passage", first_passage)
-            columns.array(
-                "passage_paper", np.repeat(np.arange(len(papers), dtype=np.int32), np.diff(first_passage))
-            )
-            columns.array("passage_vectors", passage_vectors)
-            columns.array("sentence_vectors", sentence_vectors)
-            if recipe.fact_vectors == "fact":
-                columns.array("fact_vectors", self._embed_facts(graph))
-            citing, cited = citations.arrays()
-            columns.array("citing", citing)
-            columns.array("cited", cited)
-            graph.write(columns)
-        self.progress("words", 0, 1)
-        BM25Index.build(
-            (f"{p.title}\n{p.abstract}" if recipe.lexical_title else p.abstract for p in papers),
-            recipe.lexical_tokenizer,
-            k1=recipe.lexical_k1,
-            b=recipe.lexical_b,
-        ).save(target / LEXICAL)
-        BM25Index.build(
-            (passage.text for passage in passages), recipe.bm25_tokenizer, k1=recipe.bm25_k1, b=recipe.bm25_b
-        ).save(target / BM25)
-        self.progress("words", 1, 1)
+        return _Derived(first_passage, passage_vectors, sentence_vectors, fact_vectors, citations, graph)
 
     def _embed(
         self, passages: Sequence[Passage], spans: Sequence[Sequence[tuple[int, int]]]
@@ -267,6 +236,59 @@ class Indexer:
                 pass
         for a, b, similarity in pairs:
             yield names[keys[a]], names[keys[b]], similarity
+
+    # -- writing
+
+    def _write(
+        self,
+        target: Path,
+        papers: Sequence[Paper],
+        passages: Sequence[Passage],
+        parts: _Derived,
+        failures: int,
+    ) -> None:
+        recipe = self.recipe
+        (target / COLUMNS).mkdir()
+        with ColumnWriter(target / COLUMNS) as columns:
+            columns.document(
+                "about",
+                {
+                    "format": FORMAT,
+                    "embedder": self.embedder.space,
+                    "dim": int(parts.passage_vectors.shape[1]),
+                    "extractor": self.extractor.name,
+                    "passage_chars": recipe.passage_chars,
+                    "recipe": recipe.describe(),
+                    "failures": failures,
+                },
+            )
+            columns.strings("paper_ids", (paper.id for paper in papers))
+            columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
+            columns.array("years", year_array(paper.year for paper in papers))
+            columns.array("first_passage", parts.first_passage)
+            columns.array(
+                "passage_paper",
+                np.repeat(np.arange(len(papers), dtype=np.int32), np.diff(parts.first_passage)),
+            )
+            columns.array("passage_vectors", parts.passage_vectors)
+            columns.array("sentence_vectors", parts.sentence_vectors)
+            if parts.fact_vectors is not None:
+                columns.array("fact_vectors", parts.fact_vectors)
+            citing, cited = parts.citations.arrays()
+            columns.array("citing", citing)
+            columns.array("cited", cited)
+            parts.graph.write(columns)
+        self.progress("words", 0, 1)
+        BM25Index.build(
+            (f"{p.title}\n{p.abstract}" if recipe.lexical_title else p.abstract for p in papers),
+            recipe.lexical_tokenizer,
+            k1=recipe.lexical_k1,
+            b=recipe.lexical_b,
+        ).save(target / LEXICAL)
+        BM25Index.build(
+            (passage.text for passage in passages), recipe.bm25_tokenizer, k1=recipe.bm25_k1, b=recipe.bm25_b
+        ).save(target / BM25)
+        self.progress("words", 1, 1)
 
 
 def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Snapshot:
                 found=found,
                 expected=FORMAT,
             )
+        # One query asks for many sentences of few papers, and cutting up a long one takes 30 ms.
+        self._passages = lru_cache(maxsize=64)(self._cut)
         # Opened now, since a writer may replace this state and remove its files at any time.
         self.lexical = _words(folder, LEXICAL)
         """BM25 of the two-pass retriever, over papers."""
@@ -114,18 +116,24 @@ class Snapshot:
             self.paper_ids, self._columns.array("citing"), self._columns.array("cited")
         )
 
+    def _cut(self, paper: int) -> list[Passage]:
+        return passages_of(self.paper(paper), self.about["passage_chars"])
+
     def passage(self, number: int) -> Passage:
         paper = int(self.passage_paper[number])
-        return passages_of(self.paper(paper), self.about["passage_chars"])[
-            number - int(self.first_passage[paper])
-        ]
+        return self._passages(paper)[number - int(self.first_passage[paper])]
 
     def sentence(self, number: int) -> str:
         """The text of a sentence; its passage's title for a negative number (place not known)."""
         passage = self.graph.passage_of(number)
         if number < 0:
             return self.passage(passage).title
-        return split_sentences(self.passage(passage).body)[number - int(self.graph.sentence_start[passage])]
+        return self._sentences(passage)[number - int(self.graph.sentence_start[passage])]
+
+    @cached_property
+    def _sentences(self) -> Callable[[int], list[str]]:
+        """The sentences of a passage; those of the last few hundred are kept, since candidates recur."""
+        return lru_cache(maxsize=512)(lambda passage: split_sentences(self.passage(passage).body))
 
     def facts_of(self, paper: int) -> list[tuple[str, Fact]]:
         """The facts that a paper states, in the order of its text, each after the sentence that states it."""

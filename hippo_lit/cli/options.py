@@ -28,7 +28,8 @@ Config = Annotated[
         "--config",
         envvar="HIPPO_LIT_CONFIG",
         metavar="FILE",
-        help="A TOML file of settings, or the bare name of a shipped one: default, offline, openai.",
+        help="A TOML file of settings, or the bare name of a shipped one:"
+        " default, hipporag2, offline, openai.",
     ),
 ]
 Overrides = Annotated[

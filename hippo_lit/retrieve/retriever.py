@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.config import Settings
-from hippo_lit.errors import ConfigError, MissingExtraError, ModelError
+from hippo_lit.errors import ConfigError, EmbeddingError, MissingExtraError, ModelError
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import Embedder, FactFilter
 from hippo_lit.retrieve.explain import Paths
@@ -100,8 +100,10 @@ class Retriever:
         seed to it. Raises ConfigError for a bad k or mode, and ModelError or MissingExtraError where a model
         fails and `retrieve.on_model_error` is "raise".
         """
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, got {k}", key="k")
+        if not isinstance(query, str):
+            raise ConfigError(f"a query is a text, not {type(query).__name__}", key="query")
+        if not isinstance(k, int) or k < 1:
+            raise ConfigError(f"k must be at least 1, got {k!r}", key="k")
         if mode not in MODES:
             raise ConfigError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}", key="mode")
         began = perf_counter()
@@ -162,6 +164,9 @@ class Retriever:
                 if self._settings.retrieve.on_model_error == "raise" or route not in NEXT:
                     raise
                 reason, failed = _join(reason, str(error)), True
+                if isinstance(error, EmbeddingError) and not signals.embedded:
+                    route = "bm25"  # the routes between would ask the embedder the same again
+                    continue
             else:
                 if answer.scores is not None:
                     return (

@@ -93,6 +93,11 @@ class Signals:
         """The query as the embedder sees it when it looks for facts, shape (dim,)."""
         return self._embedded("query_to_fact")
 
+    @property
+    def embedded(self) -> bool:
+        """Whether the query has its vector for passages already."""
+        return "query_to_passage" in vars(self)
+
     def _embedded(self, kind: TextKind) -> Vectors:
         vector: Vectors = self._embedder.embed([self.query], kind)[0]
         found, snapshot = len(vector), self._corpus.snapshot

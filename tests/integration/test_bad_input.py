@@ -37,6 +37,14 @@ def lit(tmp_path: Path) -> Iterator[HippoLit]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HippoLit]:
+    """PAPERS, for questions only."""
+    with HippoLit.open(tmp_path_factory.mktemp("four"), QUICK) as opened:
+        opened.add(PAPERS)
+        yield opened
+
+
 def first(lit: HippoLit, query: str, mode: Any = "hippo") -> str:
     return lit.retrieve(query, 1, mode).papers[0].paper.id
 
@@ -45,17 +53,15 @@ def first(lit: HippoLit, query: str, mode: Any = "hippo") -> str:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_an_empty_question(lit: HippoLit, mode: Any) -> None:
-    lit.add(PAPERS)
-    result = lit.retrieve(" \n", mode=mode)
+def test_an_empty_question(four: HippoLit, mode: Any) -> None:
+    result = four.retrieve(" \n", mode=mode)
     assert (result.papers, result.reason, result.degraded) == ((), "the query is empty", False)
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("unit", ["sparse attention ", "x", "北京大学", "🎉"])
-def test_a_question_of_100_000_characters(lit: HippoLit, mode: Any, unit: str) -> None:
-    lit.add(PAPERS)
-    result = lit.retrieve((unit * 100_000)[:100_000], 3, mode)
+def test_a_question_of_100_000_characters(four: HippoLit, mode: Any, unit: str) -> None:
+    result = four.retrieve((unit * 100_000)[:100_000], 3, mode)
     assert not result.degraded
     if unit == "sparse attention ":
         assert result.papers[0].paper.id == "p1"
@@ -66,16 +72,14 @@ def test_a_question_of_100_000_characters(lit: HippoLit, mode: Any, unit: str) -
     ("query", "paper"),
     [("北京大学在哪里？", "p2"), ("أين تقع جامعة القاهرة؟", "p3"), ("β-catenin", "p4"), ("C#", "p4")],
 )
-def test_every_script_finds_its_paper(lit: HippoLit, query: str, paper: str, mode: Any) -> None:
-    lit.add(PAPERS)
-    assert first(lit, query, mode) == paper
+def test_every_script_finds_its_paper(four: HippoLit, query: str, paper: str, mode: Any) -> None:
+    assert first(four, query, mode) == paper
 
 
-def test_only_emoji(lit: HippoLit) -> None:
-    lit.add(PAPERS)
+def test_only_emoji(four: HippoLit) -> None:
     for mode in ("bm25", "lexical"):
-        assert lit.retrieve("🎉🎊", mode=mode).papers == ()  # type: ignore[arg-type]
-    result = lit.retrieve("🎉🎊")
+        assert four.retrieve("🎉🎊", mode=mode).papers == ()  # type: ignore[arg-type]
+    result = four.retrieve("🎉🎊")
     assert not result.degraded
     assert result.route in ("hippo", "hybrid")
 
@@ -83,10 +87,9 @@ def test_only_emoji(lit: HippoLit) -> None:
 @pytest.mark.parametrize(
     "query", ["\ud800", "a\x00b", "\ufeffsparse", "\u202esparse\u202c", "' OR 1=1 --", "%s {0}"]
 )
-def test_odd_characters(lit: HippoLit, query: str) -> None:
-    lit.add(PAPERS)
+def test_odd_characters(four: HippoLit, query: str) -> None:
     for mode in MODES:
-        assert lit.retrieve(query, mode=mode).query == query
+        assert four.retrieve(query, mode=mode).query == query
 
 
 # -- papers
@@ -253,7 +256,8 @@ def test_a_question_in_a_fresh_process(tmp_path: Path) -> None:
         "import json, sys; from hippo_lit import HippoLit, Settings\n"
         "quick = Settings.model_validate({'embedding': {'kind': 'hash'}, 'extract': {'kind': 'simple'}})\n"
         "with HippoLit.open(sys.argv[1], quick, create=False) as lit:\n"
-        "    print(json.dumps([(r.paper.id, r.score) for r in lit.retrieve('where is 北京大学?', 4).papers]))\n"
+        "    found = lit.retrieve('where is 北京大学?', 4).papers\n"
+        "    print(json.dumps([(r.paper.id, r.score) for r in found]))\n"
     )
     for seed in ("0", "1"):
         done = subprocess.run(

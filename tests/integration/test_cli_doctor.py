@@ -28,7 +28,7 @@ def test_all_is_well(cli: Cli, mock_index: Path) -> None:
     found = checks(cli, "--index", mock_index)
     assert found["Python"]["status"] == "ok"
     assert "numpy " in found["packages"]["detail"]
-    assert found["configs"]["detail"].startswith("default, offline, openai in ")
+    assert found["configs"]["detail"].startswith("default, hipporag2, offline, openai in ")
     assert "fact_filter" in found["prompts"]["detail"]
     assert found["embedder"]["detail"].startswith("hash-64, 64 dimensions; ready in ")
     assert found["extractor"]["detail"].startswith("simple-")

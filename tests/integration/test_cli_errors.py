@@ -51,7 +51,10 @@ def test_help_names_every_command_and_exit_code(cli: Cli) -> None:
         (["info", "--index", "i", "--colour"], "No such option"),
         (["search", "x", "--index", "i", "--set", "filter.cutof=1"], "did you mean filter.cutoff"),
         (["search", "x", "--index", "i", "--set", "filter"], "write it as section.key=value"),
-        (["search", "x", "--index", "i", "--config", "openia"], "there are default, offline, openai"),
+        (
+            ["search", "x", "--index", "i", "--config", "openia"],
+            "there are default, hipporag2, offline, openai",
+        ),
         (["search", "x", "--index", "i", "--config", "./absent.toml"], "absent.toml: no such settings file"),
     ],
 )

@@ -69,7 +69,8 @@ def test_only_who_asks_for_ways_waits_for_them(
 
 
 def test_the_route_and_its_reason_are_told(cli: Cli, mock_index: Path) -> None:
-    line = cli("search", "qqq zzz", "--index", mock_index, *QUICK).stdout.splitlines()[0]
+    strict = ("--set", "filter.min_similarity=1")
+    line = cli("search", "qqq zzz", "--index", mock_index, *QUICK, *strict).stdout.splitlines()[0]
     assert re.fullmatch(r"\d+ papers? by hybrid in place of hippo: no fact survived the filter", line)
 
 
