@@ -93,6 +93,8 @@ class HippoLit:
         needs vectors. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
         """
         folder = Path(path).expanduser()
+        if create and not read_only:
+            _refuse_other_folders(folder)
         store = Store.open(folder, create=create and not read_only, read_only=read_only)
         try:
             return cls(
@@ -311,6 +313,18 @@ class HippoLit:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _refuse_other_folders(folder: Path) -> None:
+    """Raise StoreError for a folder that holds things, none of them an index's: a slip of the hand."""
+    try:
+        there = {entry.name.partition("-")[0] for entry in folder.iterdir()}
+    except OSError:
+        return  # not there yet, or not readable: opening the store says so better
+    if there and not there & {"store.db", "writer.lock", "snapshots", assemble.CACHE}:
+        raise StoreError(
+            f"{folder} is not an index and not empty: name a new or an empty folder", path=str(folder)
+        )
 
 
 def _ids(exclude: Iterable[str]) -> tuple[str, ...]:

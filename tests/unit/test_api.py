@@ -314,3 +314,10 @@ def test_a_wrong_key_stops_the_run_and_keeps_the_papers(tmp_path: Path) -> None:
         with pytest.raises(ChatModelError, match="wrong key"):
             lit.add(PAPERS)
         assert len(lit.store) == 3
+
+
+def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(StoreError, match="not an index and not empty"):
+        HippoLit.open(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
