@@ -17,7 +17,7 @@ MAX_STEPS = 4
 
 
 class Paths:
-    """Ways from the seeds of one query through the graph.
+    """Ways from the seeds of one query, given as nodes, through the graph.
 
     An edge is as long as the walk from the seed's side finds it unlikely: -log of its share of the weight
     at the node it leaves, so the way shown is one that PageRank took with the highest probability.
@@ -27,7 +27,7 @@ class Paths:
         self._snapshot = snapshot
         self._graph: FactGraph = snapshot.graph
         self._adjacency = adjacency
-        sources = [self._graph.n_passages + entity for entity in seeds]
+        sources = list(seeds)
         self._before = self._search(sources) if sources else None
 
     def _search(self, sources: list[int]) -> np.ndarray:

@@ -25,6 +25,7 @@ from hippo_lit.types import MODES, Metrics, Mode, RankedPaper, RetrievalResult, 
 
 Floats = NDArray[np.float64]
 _NO_SPREAD = Spread(None)
+_NEAREST = 3  # passages that explain a ranking which no entity seeded
 NEXT: dict[Mode, Mode] = {"hippo": "hybrid", "hybrid": "bm25", "dense": "bm25"}
 """Which route answers when one fails."""
 
@@ -237,12 +238,18 @@ class Retriever:
         ways: list[tuple[Step, ...]]
         if answer.route == "lexical":
             ways = [self._citation_way(signals, number) for number in numbers if number is not None]
-        elif answer.spread.entity_seeds:
-            paths = Paths(self.snapshot, self._hippo.adjacency, answer.spread.entity_seeds)
+        elif answer.spread.ppr is not None:
+            paths = Paths(self.snapshot, self._hippo.adjacency, self._sources(answer, signals))
             ways = [paths.to_paper(number) for number in numbers if number is not None]
         else:
             return papers
         return tuple(replace(ranked, path=way) for ranked, way in zip(papers, ways, strict=True))
+
+    def _sources(self, answer: _Answer, signals: Signals) -> list[int]:
+        """The nodes rank spread from: the seed entities or, where none seeds, the nearest passages."""
+        first_entity = self.snapshot.graph.n_passages
+        entities = [first_entity + entity for entity in answer.spread.entity_seeds]
+        return entities or best(signals.hybrid, _NEAREST).tolist()
 
     def _citation_way(self, signals: Signals, number: int) -> tuple[Step, ...]:
         distance = signals.lesson.distance

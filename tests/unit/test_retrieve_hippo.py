@@ -135,7 +135,7 @@ def test_an_index_without_facts(tmp_path: Path) -> None:
 
 
 def paths(made: Snapshot, *seeds: str) -> Paths:
-    numbers = [list(made.graph.names).index(name) for name in seeds]
+    numbers = [made.graph.n_passages + list(made.graph.names).index(name) for name in seeds]
     return Paths(made, made.graph.adjacency(edge_weights(settings())), numbers)
 
 
@@ -157,7 +157,7 @@ def test_a_step_along_a_fact_says_which(tmp_path: Path) -> None:
         "Gamma": Extraction((), (Fact("Omega Point", "is", "Gamma"),), (0,)),
     })  # fmt: skip
     way = Paths(made, made.graph.adjacency({"fact": 1.0, "mention": 0.01}),
-                [list(made.graph.names).index("Alpha")])  # fmt: skip
+                [made.graph.n_passages + list(made.graph.names).index("Alpha")])  # fmt: skip
     c = made.find("c")
     assert c is not None
     kinds = [(step.kind, step.detail) for step in way.to_paper(c)]
@@ -173,6 +173,17 @@ def test_citations_lead_on(tmp_path: Path) -> None:
         Step("Alpha", "mention", "a"),
         Step("a", "citation", "z"),
     )
+
+
+def test_where_no_entity_seeds_the_nearest_passages_lead_on(tmp_path: Path) -> None:
+    papers = (Paper("a", "Alpha", "Alpha is old.", references=("z",)), Paper("z", "Zed", "Words."))
+    made = four_papers(tmp_path, papers=papers, found={"Alpha": Extraction((Mention("Alpha", 0),))})
+    a, z = made.find("a"), made.find("z")
+    assert a is not None
+    assert z is not None
+    ways = Paths(made, made.graph.adjacency(edge_weights(settings())), [a])
+    assert ways.to_paper(z) == (Step("a", "citation", "z"),)
+    assert ways.to_paper(a) == ()
 
 
 def test_no_way(four: Snapshot, tmp_path: Path) -> None:
