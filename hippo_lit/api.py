@@ -66,8 +66,9 @@ class HippoLit:
         self._writer = WriterLock(path)
         self._chat = chat if chat is not None else assemble.make_chat(settings)
         self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
-        # Replies to the filter are kept on disk; without an LLM, and read-only, nothing is.
-        kept = settings.filter.kind == "llm" and not read_only
+        # The filter's replies are paid for, so they are kept where that can be done, read-only or not;
+        # without an LLM there is nothing to keep.
+        kept = settings.filter.kind == "llm"
         self._cache = Cache(assemble.cache_path(settings, path) if kept else None, on_write_error="skip")
         self._queries = Cache(None)
         self._made = [model for model in (self._chat, self._plain_embedder) if model not in (chat, embedder)]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tiny import settings
 
-from hippo_lit import HippoLit
+from hippo_lit import HippoLit, load_settings
 from hippo_lit.errors import (
     ChatModelError,
     ConfigError,
@@ -321,3 +321,15 @@ def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="not an index and not empty"):
         HippoLit.open(tmp_path)
     assert [entry.name for entry in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_filter_reply_is_paid_for_once_also_by_read_only_searches(tmp_path: Path) -> None:
+    chosen = ["embedding.kind=hash", "extract.kind=simple", "llm.kind=openai", "filter.kind=llm"]
+    wanted = load_settings(None, chosen, environ={})
+    chat = FakeChatModel(lambda _: '{"facts": []}')
+    with HippoLit.open(tmp_path / "x.idx", wanted, chat=chat) as lit:
+        lit.add([{"id": "a", "title": "LoRA", "abstract": "LoRA (Low-Rank Adaptation) adapts GPT-3."}])
+    for _ in range(2):
+        with HippoLit.open(tmp_path / "x.idx", wanted, chat=chat, create=False, read_only=True) as lit:
+            assert lit.retrieve("Does LoRA adapt GPT-3?").route == "hybrid"
+    assert len(chat.calls) == 1
