@@ -138,10 +138,13 @@ class PprSettings(_Section):
 class RankSettings(_Section):
     """The order of the hippo route: PageRank / max * exp(hybrid_weight * (hybrid - 1)).
 
-    0 ranks by PageRank alone.
+    0 ranks by PageRank alone. The passage that is nearest to the question by hybrid comes first where it
+    holds a share of at least `nearest_first` of the question's words, each counted by its idf; above 1:
+    never.
     """
 
-    hybrid_weight: Weight = 2.0
+    hybrid_weight: Weight = 3.0
+    nearest_first: Weight = 0.5
 
 
 class RetrieveSettings(_Section):

@@ -96,6 +96,19 @@ class BM25Index:
             np.add.at(scores, self._documents[postings], weights if count == 1 else count * weights)
         return scores
 
+    def held(self, query: str) -> NDArray[np.float64]:
+        """How much of what `query` says each document holds, in [0, 1], shape (n,).
+
+        The idf of the query's terms that stand in the document over that of all its terms that stand in any
+        document; 0 everywhere where none does.
+        """
+        held, total = np.zeros(self._size), 0.0
+        for _, _, postings in self._matches(query):
+            idf = _idf(self._size, postings.stop - postings.start)
+            held[self._documents[postings]] += idf
+            total += idf
+        return held / total if total else held
+
     def search(self, query: str, k: int) -> list[tuple[int, float]]:
         """The best `k` documents with a score above 0 as (index, score), best first, ties by index."""
         scores = self.scores(query)
@@ -209,7 +222,7 @@ def _postings(
     )
     term, document = np.divmod(keys, max(size, 1))
     document_frequencies = np.bincount(term, minlength=len(words))
-    idf = np.log((size - document_frequencies + 0.5) / (document_frequencies + 0.5) + 1)
+    idf = _idf(size, document_frequencies)
     relative_length = lengths / lengths.mean() if tokens.size else np.ones(size)
     tf_norm = frequencies * (k1 + 1) / (frequencies + k1 * (1 - b + b * relative_length[document]))
     return {
@@ -219,6 +232,10 @@ def _postings(
         "documents": document.astype(np.int32),
         "weights": idf[term] * tf_norm,
     }
+
+
+def _idf(size: int, document_frequencies: Any) -> Any:
+    return np.log((size - document_frequencies + 0.5) / (document_frequencies + 0.5) + 1)
 
 
 def _check(columns: dict[str, NDArray[Any]], size: int) -> None:

@@ -93,7 +93,7 @@ class HippoRoute:
             ppr = self._pagerank.scores(reset)[: self._graph.n_passages]
         return replace(
             found,
-            scores=self._blend(ppr, signals),
+            scores=self._nearest_first(self._blend(ppr, signals), signals),
             ppr=ppr,
             seeds=tuple(
                 self._explain(entity, weight, kept, set(named)) for entity, weight in entities.items()
@@ -112,6 +112,19 @@ class HippoRoute:
             return np.zeros(len(ppr))
         weight = self._settings.rank.hybrid_weight
         return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
+
+    def _nearest_first(self, scores: Floats, signals: Signals) -> Floats:
+        """`scores` with 1 added to the passage nearest to the question, where that holds enough of it.
+
+        What a passage says itself is better evidence than what leads to it. Whoever asks for a chain of
+        papers names things that no single one of them holds: there the graph alone decides.
+        """
+        nearest = int(np.argmax(signals.hybrid))
+        if signals.held[nearest] < self._settings.rank.nearest_first or not scores[nearest]:
+            return scores
+        placed = scores.copy()
+        placed[nearest] += 1.0
+        return placed
 
     def _explain(self, entity: int, weight: float, kept: list[Candidate], named: set[int]) -> Seed:
         name = self._graph.names[entity]

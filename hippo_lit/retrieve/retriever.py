@@ -229,6 +229,7 @@ class Retriever:
             if name in vars(signals):
                 yield name, getattr(signals, name)
         if answer.spread.ppr is not None:
+            yield "held", signals.held
             yield "ppr", answer.spread.ppr
 
     def _explained(

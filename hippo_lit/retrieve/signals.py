@@ -84,6 +84,11 @@ class Signals:
         return self._corpus.bm25_index.scores(self.query)
 
     @cached_property
+    def held(self) -> Floats:
+        """How much of what the query says each passage holds, in [0, 1]: see `BM25Index.held`."""
+        return self._corpus.bm25_index.held(self.query)
+
+    @cached_property
     def query_to_passage(self) -> Vectors:
         """The query as the embedder sees it when it looks for passages, shape (dim,)."""
         return self._embedded("query_to_passage")

@@ -202,7 +202,7 @@ def test_results_are_plain_values(lit: HippoLit) -> None:
     assert (first.paper, first.rank) == (PAPERS[1], 1)
     assert type(first.score) is float
     assert all(type(value) is float for value in first.scores.values())
-    assert set(first.scores) == {"bm25", "dense", "hybrid", "ppr"}
+    assert set(first.scores) == {"bm25", "dense", "hybrid", "held", "ppr"}
 
 
 @pytest.mark.parametrize("k", [0, -1])

@@ -21,6 +21,8 @@ from hippo_lit.types import Extraction, Fact, FilterOutcome, Mention, Paper, Sco
 
 ALL_OFF = {"link_question": False, "passage_share": 0.0, "specific_mass": 0.0, "evidence": "fact"}
 
+PLAIN = {"hybrid_weight": 0.0, "nearest_first": 2.0}
+
 
 class Keeping:
     """A filter that keeps the candidates with these texts."""
@@ -62,7 +64,7 @@ def test_kept_facts_seed_their_entities(four: Snapshot) -> None:
 
 
 def test_the_rank_is_page_rank_from_these_seeds(four: Snapshot) -> None:
-    given = settings(seeds=ALL_OFF, rank={"hybrid_weight": 0.0})
+    given = settings(seeds=ALL_OFF, rank=PLAIN)
     spread = run(four, Keeping("Alpha likes Beta"), given)
     reset = np.zeros(four.graph.n_passages + four.graph.n_entities)
     for entity, weight in spread.entity_seeds.items():
@@ -78,12 +80,38 @@ def test_the_rank_is_page_rank_from_these_seeds(four: Snapshot) -> None:
 
 
 def test_hybrid_scores_bend_the_order_as_the_formula_says(four: Snapshot) -> None:
-    plain = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank={"hybrid_weight": 0.0}))
-    bent = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank={"hybrid_weight": 3.0}))
+    plain = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank=PLAIN))
+    bent = run(
+        four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank=PLAIN | {"hybrid_weight": 3.0})
+    )
     signals = Signals("who likes whom?", Corpus(four, settings()), Angles(COSINES))
     assert plain.scores is not None
     assert bent.scores is not None
     np.testing.assert_allclose(bent.scores, plain.scores * np.exp(3.0 * (signals.hybrid - 1)))
+
+
+@pytest.mark.parametrize(
+    ("query", "share", "first"),
+    [
+        ("Beta likes whom?", 0.5, True),
+        ("Beta likes whom?", 1.0, True),  # it holds all that the corpus knows of it
+        ("Beta, Gamma or Delta?", 0.5, False),  # no one passage holds half of that
+        ("Beta likes whom?", 2.0, False),
+        ("who else?", 0.5, False),  # says nothing that the corpus knows
+    ],
+)
+def test_the_nearest_passage_comes_first_where_it_holds_what_the_question_says(
+    four: Snapshot, query: str, share: float, first: bool
+) -> None:
+    rank = PLAIN | {"nearest_first": share}
+    plain = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank=PLAIN), query)
+    placed = run(four, Keeping("Alpha likes Beta"), settings(seeds=ALL_OFF, rank=rank), query)
+    signals = Signals(query, Corpus(four, settings()), Angles(COSINES))
+    nearest = int(np.argmax(signals.hybrid))
+    assert plain.scores is not None
+    assert placed.scores is not None
+    difference = placed.scores - plain.scores
+    assert difference.tolist() == [float(first and i == nearest) for i in range(4)]
 
 
 def test_what_the_question_names_seeds_too(four: Snapshot) -> None:
