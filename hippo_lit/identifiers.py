@@ -31,8 +31,24 @@ _ARXIV = re.compile(
 )
 _ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)")
 _DOI = re.compile(r"10\.\d+(?:\.\d+)*/\S+", re.ASCII)
-_DOI_ADDRESS = re.compile(r"(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
 _DOI_LABEL = re.compile(r"doi\s*[:=]?\s*", re.IGNORECASE)
+_DOI_ADDRESS = re.compile(r"(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
+_DOI_PREFERRED = (
+    "doi",
+    "arxiv",
+    "preprint",
+    "pmid",
+    "pmcid",
+    "acl",
+    "openalex",
+    "s2",
+    "corpusid",
+    "mag",
+    "dblp",
+    "id",
+)
+_MADE_UP = re.compile(r"\A[0-9a-f]{32}\Z|#[0-9a-f]{8}\Z")
+_LABEL = re.compile(r"doi\s*[:=]?\s*", re.IGNORECASE)
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 # Prefixes of preprint servers; bioRxiv shares its own with journals, whose DOIs do not begin with a number.
 _PREPRINT = re.compile(
@@ -74,6 +90,21 @@ _KINDS = {
     "s2": "s2", "paperid": "s2", "s2id": "s2", "s2_id": "s2", "corpusid": "corpusid", "corpus_id": "corpusid",
     "openalex": "openalex", "openalex_id": "openalex", "mag": "mag", "acl": "acl", "dblp": "dblp", "id": "id",
 }  # fmt: skip
+_PREFERRED = (
+    "doi",
+    "arxiv",
+    "preprint",
+    "pmid",
+    "pmcid",
+    "acl",
+    "openalex",
+    "s2",
+    "corpusid",
+    "mag",
+    "dblp",
+    "id",
+)
+_MADE_UP = re.compile(r"\A[0-9a-f]{32}\Z|#[0-9a-f]{8}\Z")
 _LABEL = re.compile(r"([a-z0-9_]+)\s*:\s*(?=\S)", re.IGNORECASE)
 _BARE = ("openalex", "s2")  # what needs no label
 
@@ -137,6 +168,20 @@ def of_id(paper_id: str) -> str:
     # "10.1/x#1a2b3c4d" is what sources.found makes of a DOI under which it met a second title.
     derived = "#" in paper_id
     return (None if derived else parse(paper_id)) or f"id:{paper_id}"
+
+
+def preference(paper_id: str) -> tuple[int, int, str]:
+    """Sorts the ids of one paper: the first is the one it goes by, whatever order they came in.
+
+    Ids that people gave come first, since their lists of relevant papers name them; then publishers'
+    ids, those of preprints, those of databases; last what a reader made up (a hash, a DOI with a suffix).
+    """
+    kind, _, value = of_id(paper_id).partition(":")
+    if kind == "id":
+        rank = len(_PREFERRED) if _MADE_UP.search(paper_id) else 0
+    else:
+        rank = _PREFERRED.index("preprint" if kind == "doi" and is_preprint_doi(value) else kind) + 1
+    return rank, len(paper_id), paper_id
 
 
 def is_preprint_doi(doi: str) -> bool:

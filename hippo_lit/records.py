@@ -17,6 +17,7 @@ from hippo_lit.errors import DataError
 from hippo_lit.identifiers import canonical, from_mapping, of_id, parse
 from hippo_lit.identifiers import clean_doi as clean_doi
 from hippo_lit.text import clean
+from hippo_lit.titles import is_marked_retracted
 from hippo_lit.types import Paper
 
 MAX_ID_CHARS = 512
@@ -40,8 +41,6 @@ _NAME_PARTS = (("first", "middle", "last", "suffix"), ("given", "family", "suffi
 _AUTHOR_SEPARATOR = re.compile(r"\s+and\s+|\s*;\s*")
 # Four digits alone, or opening a date without separators (20190501).
 _YEAR = re.compile(r"(?<!\d)(\d{4})(?:(?!\d)|(?=(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)))", re.ASCII)
-# What publishers and PubMed put before the title of a retracted paper; "Retraction of …" is the notice.
-_RETRACTED = re.compile(r"\W*(?:retracted|withdrawn)(?: (?:article|paper|chapter))?\s*[:\]]", re.IGNORECASE)
 
 
 def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str = "") -> Paper:
@@ -93,7 +92,7 @@ def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str 
         venue=_name(first("venue")),
         url=_name(first("url")),
         ids=_further_ids([own, *values("ids")], implied={of_id(paper_id), *from_mapping({"doi": doi})}),
-        retracted=any(map(_flag, values("retracted"))) or _RETRACTED.match(texts["title"]) is not None,
+        retracted=any(map(_flag, values("retracted"))) or is_marked_retracted(texts["title"]),
         open_access=next(
             (flag for value in values("open_access") if (flag := _flag(value)) is not None), None
         ),

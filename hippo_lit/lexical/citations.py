@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import ConfigError, DataError
+from hippo_lit.identity import Aliases
 from hippo_lit.types import Paper
 
 Indices = NDArray[np.int32]
@@ -31,9 +32,13 @@ class CitationGraph:
 
     @classmethod
     def from_papers(cls, papers: Sequence[Paper]) -> CitationGraph:
-        """The graph that the papers' `references` and `citations` state; paper i is node i."""
-        cites = [(paper.id, cited) for paper in papers for cited in paper.references]
-        cited_by = [(citing, paper.id) for paper in papers for citing in paper.citations]
+        """The graph that the papers' `references` and `citations` state; paper i is node i.
+
+        They may name a paper by any of its identifiers.
+        """
+        named = Aliases(papers).find
+        cites = [(paper.id, named(cited) or cited) for paper in papers for cited in paper.references]
+        cited_by = [(named(citing) or citing, paper.id) for paper in papers for citing in paper.citations]
         return cls([paper.id for paper in papers], cites + cited_by)
 
     @classmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -47,6 +47,14 @@ class Database:
             db.execute(f"PRAGMA application_id = {application_id:d}")
             db.execute(f"PRAGMA user_version = {version:d}")
 
+    def upgrade(self, application_id: int, version: int, step: Callable[[sqlite3.Connection], int]) -> None:
+        """Where the file has the format `version`, run `step`, which returns the format it then has."""
+        if self._identity()[:2] != (application_id, version):
+            return
+        with self.write() as db:
+            if self._identity()[1] == version:  # no other process was faster
+                db.execute(f"PRAGMA user_version = {step(db):d}")
+
     def check(self, application_id: int, version: int) -> None:
         """Raises IndexCorruptError for an empty or foreign file, FormatVersionError (found, expected)."""
         found_id, found, tables = self._identity()
@@ -63,7 +71,11 @@ class Database:
         if found != version:
             raise FormatVersionError(
                 f"{path} has format {found}, and this version of hippo-lit reads format {version}. "
-                "Use the version that wrote it, or index the papers again into a new folder.",
+                + (
+                    "Index any paper into it once: that brings it up to date."
+                    if found < version
+                    else "Use the version that wrote it, or index the papers again into a new folder."
+                ),
                 path=path,
                 found=found,
                 expected=version,

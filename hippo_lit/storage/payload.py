@@ -6,6 +6,7 @@ import json
 from types import NoneType
 from typing import Any
 
+from hippo_lit.errors import DataError
 from hippo_lit.records import paper_to_mapping
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
@@ -23,6 +24,22 @@ def paper_to_json(paper: Paper) -> str:
     text = _dumps({key: value for key, value in data.items() if key not in _LATER or value != _LATER[key]})
     paper_from_json(text)  # what cannot be read back must never be stored
     return text
+
+
+def checked_json(paper: Paper) -> str:
+    """`paper_to_json`, for one whose id and source can be stored too. Raises DataError (record, field)."""
+    try:
+        payload = paper_to_json(paper)
+    except ValueError as e:
+        raise DataError(f"paper {paper.id!r} cannot be stored: {e}", record=str(paper.id), field="") from e
+    if not paper.id or not is_unicode(paper.id) or not is_unicode(paper.source):
+        raise DataError(
+            f"paper {paper.id!r} from {paper.source!r} cannot be stored: an id is a non-empty text, and id "
+            "and source hold no lone surrogates. Clean them with hippo_lit.text.clean first.",
+            record=paper.id,
+            field="id",
+        )
+    return payload
 
 
 def paper_from_json(text: str) -> Paper:

@@ -20,46 +20,36 @@ from hippo_lit.errors import DataError, IndexNotFoundError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
+from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve
 from hippo_lit.storage.payload import (
+    checked_json,
     extraction_from_json,
     extraction_to_json,
     is_unicode,
     paper_from_json,
-    paper_to_json,
+)
+from hippo_lit.storage.schema import (
+    APPLICATION_ID,
+    DELETE_RECORDS,
+    FORMAT_VERSION,
+    PUT_FAILED,
+    PUT_OK,
+    PUT_RECORD,
+    SCHEMA,
 )
 from hippo_lit.text import clean, content_hash
 from hippo_lit.types import Extraction, Paper
 
 STORE_FILE = "store.db"
-FORMAT_VERSION = 1
-_APPLICATION_ID = 0x48694C69  # "HiLi"
 _REASON_CHARS = 500
-_SCHEMA = (
-    "CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    """CREATE TABLE records (
-        paper_id TEXT NOT NULL, source TEXT NOT NULL, payload TEXT NOT NULL, digest TEXT NOT NULL,
-        updated REAL NOT NULL,  -- seconds since 1970
-        PRIMARY KEY (paper_id, source))""",
-    """CREATE TABLE extractions (
-        extractor TEXT NOT NULL, text_hash TEXT NOT NULL,
-        status TEXT NOT NULL CHECK (status IN ('ok', 'failed')), payload TEXT,
-        reason TEXT NOT NULL, attempts INTEGER NOT NULL,
-        PRIMARY KEY (extractor, text_hash),
-        CHECK ((status = 'ok') = (payload IS NOT NULL)))""",
-    "INSERT INTO meta VALUES ('generation', 0)",
-)
-_PUT_OK = """INSERT INTO extractions VALUES (?, ?, 'ok', ?, '', 1) ON CONFLICT DO UPDATE
-    SET status = 'ok', payload = excluded.payload, reason = '', attempts = attempts + 1"""
-# What is known is never lost to a later failure.
-_PUT_FAILED = """INSERT INTO extractions VALUES (?, ?, 'failed', NULL, ?, 1) ON CONFLICT DO UPDATE
-    SET reason = excluded.reason, attempts = attempts + 1 WHERE status = 'failed'"""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """What became of the papers of a batch.
 
-    `added`: the id was new. `changed`: the id was known, the source was new or said something else.
+    `added`: the paper was new. `changed`: it was known, under this id or another; the source was new or
+    said something else.
     """
 
     added: int = 0
@@ -105,12 +95,15 @@ class Store:
         database = Database(path, "ro" if read_only else "rwc" if create else "rw")
         try:
             if create:
-                database.create(_APPLICATION_ID, FORMAT_VERSION, _SCHEMA)
-            database.check(_APPLICATION_ID, FORMAT_VERSION)
+                database.create(APPLICATION_ID, FORMAT_VERSION, SCHEMA)
+            store = cls(database)
+            if not read_only:
+                database.upgrade(APPLICATION_ID, 1, store._upgrade)
+            database.check(APPLICATION_ID, FORMAT_VERSION)
         except BaseException:
             database.close()
             raise
-        return cls(database)
+        return store
 
     # Papers
 
@@ -125,63 +118,87 @@ class Store:
     def put_papers(self, papers: Iterable[Paper], *, replace: bool = False) -> Counts:
         """Keep what `papers` say, one record per (id, source); a later record replaces an earlier one.
 
-        With `replace`, records of other sources of the same ids go: the paper is then exactly what is
-        given here. Raises DataError (record, field) for one that could not be read back.
+        With `replace`, other records of the same papers go, whatever ids they came under: a paper is then
+        exactly what is given here. Raises DataError (record, field) for one that could not be read back.
         """
-        rows = [_record(paper) for paper in papers]
-        added = changed = unchanged = 0
+        rows = [(paper.id, paper.source, checked_json(paper)) for paper in papers]
+        new, touched = set(), set()
+        changed = unchanged = 0
         with self._changing_papers() as db:
+            aliases = other_ids(self._db.rows, {row[0] for row in rows}) if replace else {}
             for paper_id, source, payload in rows:
                 found = db.execute("SELECT source, digest FROM records WHERE paper_id = ?", (paper_id,))
                 known, digest = dict(found), content_hash(payload)
+                gone = aliases.pop(paper_id, set())
+                db.executemany("DELETE FROM records WHERE paper_id = ?", ((other,) for other in gone))
                 others = replace and known.keys() - {source}
                 if others:
                     db.execute("DELETE FROM records WHERE paper_id = ? AND source != ?", (paper_id, source))
                 if known.get(source) != digest:
-                    row = (paper_id, source, payload, digest, time.time())
-                    db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", row)
-                elif not others:
+                    db.execute(PUT_RECORD, (paper_id, source, payload, digest, time.time()))
+                elif not others and not gone:
                     unchanged += 1
                     continue
-                added, changed = added + (not known), changed + bool(known)
-        return Counts(added, changed, unchanged)
+                touched |= {paper_id, *gone}
+                if known or gone:
+                    changed += 1
+                else:
+                    new.add(paper_id)
+            relink(db, touched, self._paper)
+            added = count_papers(self._db.rows, new)
+        return Counts(added, changed + len(new) - added, unchanged)
 
     def delete(self, ids: Iterable[str], *, source: str | None = None) -> int:
         """Forget papers, or only what `source` said of them; returns how many papers that touched.
 
+        Any name of a paper will do (`resolve`). What only that source's record had joined comes apart.
         Unknown ids are passed over. Extractions stay: they belong to texts, not to papers.
         """
-        sql = "DELETE FROM records WHERE paper_id = ?1 AND (?2 IS NULL OR source = ?2)"
-        given = [paper_id for paper_id in ids if is_unicode(paper_id)]
+        named = list(ids)
         with self._changing_papers() as db:
-            return sum(db.execute(sql, (paper_id, source)).rowcount > 0 for paper_id in given)
+            merged = {found for name in named if (found := self.resolve(name)) is not None}
+            gone: set[str] = set()
+            touched = 0
+            for merged_id in merged:
+                removed = {row[0] for row in db.execute(DELETE_RECORDS, (merged_id, source))}
+                gone |= removed
+                touched += bool(removed)
+            relink(db, gone, self._paper)
+            return touched
 
     def papers(self) -> Iterator[Paper]:
-        """Every paper, merged from its sources, by ascending id; as of the first one asked for."""
-        rows = self._db.stream("SELECT paper_id, payload, digest FROM records ORDER BY paper_id, source")
-        for _, group in groupby(rows, key=lambda row: row[0]):
-            yield merge_papers([self._paper(*row) for row in group])
+        """Every paper, merged from all its records, by ascending id; as of the first one asked for."""
+        rows = self._db.stream(
+            "SELECT merged_id, paper_id, payload, digest FROM records ORDER BY merged_id, paper_id, source"
+        )
+        for merged_id, group in groupby(rows, key=lambda row: row[0]):
+            yield self._merged(merged_id, [self._paper(*row[1:]) for row in group])
 
-    def paper(self, paper_id: str) -> Paper | None:
-        """One paper, merged from its sources."""
-        versions = self.versions(paper_id)
+    def paper(self, name: str) -> Paper | None:
+        """One paper, merged from all its records, by any of its names."""
+        versions = self.versions(name)
         return merge_papers(versions) if versions else None
 
-    def versions(self, paper_id: str) -> list[Paper]:
-        """What each source gave for a paper, by ascending source; empty for an unknown id."""
-        if not is_unicode(paper_id):
+    def versions(self, name: str) -> list[Paper]:
+        """What each source gave for a paper, by ascending source; empty for an unknown name."""
+        merged_id = self.resolve(name)
+        if merged_id is None:
             return []
-        sql = "SELECT paper_id, payload, digest FROM records WHERE paper_id = ? ORDER BY source"
-        return [self._paper(*row) for row in self._db.rows(sql, (paper_id,))]
+        sql = "SELECT paper_id, payload, digest FROM records WHERE merged_id = ? ORDER BY source, paper_id"
+        return [self._paper(*row) for row in self._db.rows(sql, (merged_id,))]
+
+    def resolve(self, name: str) -> str | None:
+        """The id of the paper that `name` means: an id it came under, or an identifier in any form."""
+        return resolve(self._db.rows, name, self._paper) if is_unicode(name) else None
 
     def fingerprints(self) -> Iterator[tuple[str, str]]:
         """(id, hash of all its records) by ascending id: tells what changed without reading papers."""
-        rows = self._db.stream("SELECT paper_id, digest FROM records ORDER BY paper_id, source")
-        for paper_id, group in groupby(rows, key=lambda row: row[0]):
-            yield paper_id, content_hash(*(digest for _, digest in group))
+        rows = self._db.stream("SELECT merged_id, digest FROM records ORDER BY merged_id, paper_id, source")
+        for merged_id, group in groupby(rows, key=lambda row: row[0]):
+            yield merged_id, content_hash(*(digest for _, digest in group))
 
     def __len__(self) -> int:
-        return int(self._db.rows("SELECT count(DISTINCT paper_id) FROM records")[0][0])
+        return int(self._db.rows("SELECT count(DISTINCT merged_id) FROM records")[0][0])
 
     # Extractions
 
@@ -210,8 +227,8 @@ class Store:
             except ValueError as e:
                 raise DataError(f"the extraction of text {text_hash} cannot be stored: {e}", path=None) from e
         with self._db.write() as db:
-            db.executemany(_PUT_FAILED, failed)
-            db.executemany(_PUT_OK, done)
+            db.executemany(PUT_FAILED, failed)
+            db.executemany(PUT_OK, done)
 
     def failures(self, extractor: str) -> list[tuple[str, str, int]]:
         """(text hash, reason of the last attempt, attempts) of each text that failed, by hash."""
@@ -254,6 +271,17 @@ class Store:
             if db.total_changes != before:
                 db.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
 
+    def _upgrade(self, db: sqlite3.Connection) -> int:
+        """From format 1, which knew no links."""
+        link_all(db, self._paper)
+        return FORMAT_VERSION
+
+    def _merged(self, merged_id: str, versions: list[Paper]) -> Paper:
+        paper = merge_papers(versions)
+        if paper.id != merged_id:
+            raise self._db.damaged(f"the records of paper {merged_id!r} make up {paper.id!r}")
+        return paper
+
     def _paper(self, paper_id: str, payload: str, digest: str) -> Paper:
         try:
             paper = paper_from_json(payload)
@@ -268,18 +296,3 @@ class Store:
             return extraction_from_json(payload)
         except ValueError as e:
             raise self._db.damaged(f"the extraction of text {text_hash!r} cannot be read: {e}") from e
-
-
-def _record(paper: Paper) -> tuple[str, str, str]:
-    try:
-        payload = paper_to_json(paper)
-    except ValueError as e:
-        raise DataError(f"paper {paper.id!r} cannot be stored: {e}", record=str(paper.id), field="") from e
-    if not paper.id or not is_unicode(paper.id) or not is_unicode(paper.source):
-        raise DataError(
-            f"paper {paper.id!r} from {paper.source!r} cannot be stored: an id is a non-empty text, and id "
-            "and source hold no lone surrogates. Clean them with hippo_lit.text.clean first.",
-            record=paper.id,
-            field="id",
-        )
-    return paper.id, paper.source, payload

@@ -15,6 +15,7 @@ from hippo_lit.errors import (
     IndexNotFoundError,
     StoreError,
 )
+from hippo_lit.storage.schema import FORMAT_VERSION
 from hippo_lit.storage.store import STORE_FILE, Counts, Store
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
@@ -83,7 +84,7 @@ def test_another_format_is_named(store: Store, tmp_path: Path) -> None:
     raw(tmp_path, "PRAGMA user_version = 7")
     with pytest.raises(FormatVersionError, match="format 7") as caught:
         Store.open(tmp_path, create=True)
-    assert (caught.value.found, caught.value.expected) == (7, 1)
+    assert (caught.value.found, caught.value.expected) == (7, FORMAT_VERSION)
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
