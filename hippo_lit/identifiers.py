@@ -106,6 +106,7 @@ _PREFERRED = (
 )
 _MADE_UP = re.compile(r"\A[0-9a-f]{32}\Z|#[0-9a-f]{8}\Z")
 _LABEL = re.compile(r"([a-z0-9_]+)\s*:\s*(?=\S)", re.IGNORECASE)
+_PLAIN = re.compile(r"(W[1-9]\d*)|[0-9a-f]{40}", re.ASCII)
 _BARE = ("openalex", "s2")  # what needs no label
 
 
@@ -135,6 +136,8 @@ def parse(text: str) -> str | None:
     >>> parse("https://arxiv.org/pdf/1706.03762v5"), parse("DOI: 10.1000/ABC."), parse("W27418"), parse("7")
     ('arxiv:1706.03762', 'doi:10.1000/abc', 'openalex:W27418', None)
     """
+    if plain := _PLAIN.fullmatch(text):  # most references of most corpora: no need to try the rest
+        return f"openalex:{text}" if plain[1] else f"s2:{text}"
     if len(text) > 4 * MAX_CHARS:
         return None
     text = clean(text)

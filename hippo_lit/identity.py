@@ -19,11 +19,11 @@ within a pair that a rule keeps apart, so the outcome depends on the set of reco
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from hippo_lit.identifiers import identifiers, is_preprint_doi, of_id, parse
+from hippo_lit.identifiers import identifiers, is_preprint_doi, parse
 from hippo_lit.names import first_family
 from hippo_lit.text import content_hash
 from hippo_lit.titles import Title, similar, title_of
@@ -162,25 +162,26 @@ class Aliases:
     """
 
     def __init__(self, papers: Iterable[Paper]) -> None:
-        """Raises nothing; of two papers with one id the later counts."""
+        """Of two papers with one id the later counts."""
         self._ids: set[str] = set()
-        owners: dict[str, list[tuple[bool, str]]] = defaultdict(list)
+        first: dict[str, Paper] = {}
+        several: dict[str, list[Paper]] = {}
         for paper in papers:
             self._ids.add(paper.id)
-            satellite = bool(title_of(paper.title).satellite)
             for name in identifiers(paper):
-                owners[name].append((satellite, paper.id))
-        self.names = {name: owner for name, ids in owners.items() if (owner := sole_owner(ids)) is not None}
+                if (other := first.setdefault(name, paper)) is not paper:
+                    several.setdefault(name, [other]).append(paper)
+        self.names = {name: paper.id for name, paper in first.items() if name not in several}
         """Canonical identifier → id."""
-        self._asked: dict[str, str | None] = {}
+        for name, owners in several.items():
+            if (owner := sole_owner((bool(title_of(p.title).satellite), p.id) for p in owners)) is not None:
+                self.names[name] = owner
 
     def find(self, name: str) -> str | None:
         """The id of the paper that `name`, in any form, leads to; None where there is none."""
         if name in self._ids:
             return name
-        if name not in self._asked:
-            self._asked[name] = self.names.get(parse(name) or of_id(name))
-        return self._asked[name]
+        return self.names.get(parse(name) or f"id:{name}")
 
 
 def sole_owner(owners: Iterable[tuple[bool, str]]) -> str | None:
@@ -229,8 +230,10 @@ def _registered(traits: Traits) -> dict[str, set[str]]:
 
 
 def _is_preprint(paper: Paper) -> bool:
-    kinds = Counter(name.partition(":")[0] for name in identifiers(paper))
-    dois = [name[4:] for name in identifiers(paper) if name.startswith("doi:")]
+    names = identifiers(paper)
+    dois = [name[4:] for name in names if name.startswith("doi:")]
     if any(not is_preprint_doi(doi) for doi in dois):
         return False
-    return bool(dois) or "arxiv" in kinds or (paper.venue is not None and bool(_SERVER.search(paper.venue)))
+    if dois or any(name.startswith("arxiv:") for name in names):
+        return True
+    return paper.venue is not None and bool(_SERVER.search(paper.venue))

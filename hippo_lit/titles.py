@@ -39,8 +39,8 @@ _ENDINGS = {
     "retraction": r"retraction|retraction notice",
     "reply": r"(?:author|authors)(?: s)? (?:reply|response)",
 }
-_STARTS = [(kind, re.compile(rf"(?:{pattern})")) for kind, pattern in _SATELLITES.items()]
-_ENDS = [(kind, re.compile(rf".+ (?:{pattern})$")) for kind, pattern in _ENDINGS.items()]
+_STARTS = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _SATELLITES.items()))
+_ENDS = re.compile(".+ (?:" + "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _ENDINGS.items()) + ")$")
 _ROMAN = {
     "ii": "2",
     "iii": "3",
@@ -75,12 +75,14 @@ class Title:
 def title_of(text: str) -> Title:
     """Cut up a title. Marks of retraction do not count: they are not part of it."""
     bare = without_retraction(text)
-    plain = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", bare)))
+    plain = bare
+    if not bare.isascii():
+        plain = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", bare)))
     spaced = normalise(plain.replace("&", " "))
     words = tuple(word for word in spaced.split() if word != "and")
     squashed = "".join(words)
-    satellite = next((kind for kind, start in _STARTS if start.match(spaced)), "")
-    satellite = satellite or next((kind for kind, end in _ENDS if end.match(spaced)), "")
+    satellite = (start.lastgroup if (start := _STARTS.match(spaced)) else "") or ""
+    satellite = satellite or (end.lastgroup if (end := _ENDS.match(spaced)) else "") or ""
     return Title(words, squashed, _numbers(words), satellite, not satellite and _is_long(words, squashed))
 
 
@@ -115,7 +117,7 @@ def _numbers(words: tuple[str, ...]) -> tuple[str, ...]:
     found = []
     for i, word in enumerate(words):
         last, counted = i == len(words) - 1, i > 0 and words[i - 1] in _COUNTED
-        if any(c.isdigit() for c in word):
+        if not word.isalpha() and any(c.isdigit() for c in word):
             found.append(word.lstrip("0") or "0")
         elif word in _ROMAN and (counted or last or word not in ("v", "x")):
             found.append(_ROMAN[word])

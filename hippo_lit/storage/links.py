@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from hippo_lit.identifiers import of_id, parse, preference
+from hippo_lit.identifiers import parse, preference
 from hippo_lit.identity import Traits, group, link_keys, sole_owner, traits_of
 from hippo_lit.storage.payload import is_unicode
 from hippo_lit.titles import title_of
@@ -93,7 +93,7 @@ def resolve(query: Query, name: str, read: Read) -> str | None:
     owners = query(
         "SELECT DISTINCT r.merged_id, r.paper_id, r.payload, r.digest FROM link_keys k"
         " JOIN records r ON r.paper_id = k.paper_id WHERE k.key = ?",
-        (parse(name) or of_id(name),),
+        (parse(name) or f"id:{name}",),
     )
     found = {merged_id for merged_id, *_ in owners}
     if len(found) < 2:

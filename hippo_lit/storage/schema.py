@@ -22,8 +22,9 @@ SCHEMA = (
     "INSERT INTO meta VALUES ('generation', 0)",
     *LINK_SCHEMA,
 )
-PUT_RECORD = """INSERT OR REPLACE INTO records (paper_id, source, payload, digest, updated)
-    VALUES (?, ?, ?, ?, ?)"""
+# On its own until `links.relink` has looked.
+PUT_RECORD = """INSERT OR REPLACE INTO records (paper_id, source, payload, digest, updated, merged_id)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?1)"""
 DELETE_RECORDS = "DELETE FROM records WHERE merged_id = ?1 AND (?2 IS NULL OR source = ?2) RETURNING paper_id"
 PUT_OK = """INSERT INTO extractions VALUES (?, ?, 'ok', ?, '', 1) ON CONFLICT DO UPDATE
     SET status = 'ok', payload = excluded.payload, reason = '', attempts = attempts + 1"""
