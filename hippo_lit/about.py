@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hippo_lit.assemble import CACHE, make_recipe
 from hippo_lit.config import Settings
 from hippo_lit.errors import DataError
+from hippo_lit.merge import Provenance, merge_papers, provenance
 from hippo_lit.passages import passage_hash
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.publish import SNAPSHOTS, open_current
@@ -62,6 +63,8 @@ class PaperDescription:
 
     `facts` come in the order of the text, each with the sentence that states it. `cites` and `cited_by`
     are papers of the index; the ids of others stand under `cites_outside` and `cited_by_outside`.
+    `provenance` says for each field who gave it and who contradicts; `views` are what each record gave;
+    `kept_apart` are papers that share an identifier but are not the same: (identifier, paper's id, why).
     """
 
     paper: Paper
@@ -70,6 +73,9 @@ class PaperDescription:
     cited_by: tuple[Paper, ...]
     cites_outside: tuple[str, ...]
     cited_by_outside: tuple[str, ...]
+    provenance: Mapping[str, Provenance] = field(default_factory=dict)
+    views: tuple[Paper, ...] = ()
+    kept_apart: tuple[tuple[str, str, str], ...] = ()
 
 
 def describe_index(folder: str | Path) -> IndexDescription:
@@ -107,25 +113,33 @@ def describe_index(folder: str | Path) -> IndexDescription:
 
 
 def describe_paper(folder: str | Path, paper_id: str) -> PaperDescription:
-    """A paper of the index. Raises DataError, naming similar ids, where there is none of this id."""
+    """A paper of the index, by any of its names. Raises DataError, with similar ids, where there is none."""
     path = Path(folder).expanduser()
     with Store.open(path, read_only=True) as store:
         snapshot = open_current(path, Snapshot)
         number = snapshot.find(paper_id) if snapshot is not None else None
-        if snapshot is None or number is None:
-            paper = store.paper(paper_id)  # one that is stored, but not indexed yet, has no more to tell
-            if paper is None:
-                raise _unknown(path, paper_id, snapshot.paper_ids if snapshot is not None else ())
-            return PaperDescription(paper, (), (), (), paper.references, paper.citations)
+        views = tuple(store.versions(paper_id))
+        kept_apart = tuple(store.kept_apart(paper_id))
+    known = provenance(views) if views else {}
+    if snapshot is None or number is None:
+        if not views:
+            raise _unknown(path, paper_id, snapshot.paper_ids if snapshot is not None else ())
+        paper = merge_papers(views)  # one that is stored, but not indexed yet, has no more to tell
+        return PaperDescription(
+            paper, (), (), (), paper.references, paper.citations, known, views, kept_apart
+        )
     paper = snapshot.paper(number)
-    cites, cited_by = snapshot.citations.forward(paper_id), snapshot.citations.backward(paper_id)
+    cites, cited_by = snapshot.citations.forward(paper.id), snapshot.citations.backward(paper.id)
     return PaperDescription(
         paper,
         tuple(snapshot.facts_of(number)),
         _papers(snapshot, cites),
         _papers(snapshot, cited_by),
-        tuple(other for other in paper.references if other not in cites),
-        tuple(other for other in paper.citations if other not in cited_by),
+        tuple(other for other in paper.references if snapshot.find(other) is None),
+        tuple(other for other in paper.citations if snapshot.find(other) is None),
+        known,
+        views,
+        kept_apart,
     )
 
 

@@ -17,6 +17,7 @@ from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.graph.build import GraphBuilder
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.synonyms import by_embedding, by_spelling
+from hippo_lit.identity import Aliases
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.lexical.twopass import year_array
@@ -263,6 +264,10 @@ class Indexer:
                 },
             )
             columns.strings("paper_ids", (paper.id for paper in papers))
+            numbers = {paper.id: number for number, paper in enumerate(papers)}
+            names = sorted(Aliases(papers).names.items())
+            columns.strings("aliases", (name for name, _ in names))
+            columns.array("alias_paper", np.array([numbers[owner] for _, owner in names], dtype=np.int32))
             columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
             columns.array("years", year_array(paper.year for paper in papers))
             columns.array("first_passage", parts.first_passage)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from hippo_lit.text import without_accents
 
 _SUFFIX = {"jr", "sr", "ii", "iii", "iv", "phd", "md"}
 _GROUP = re.compile(r"\b(?:collaboration|consortium|group|team|committee|network|investigators|initiative)\b")
-_OTHER_LETTERS = str.maketrans(
-    {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
-)
 _INITIALS = re.compile(r"[A-Z]{1,3}(?:-?[A-Z])?|(?:[A-Z]\.[- ]?)+")
 
 
@@ -37,6 +35,5 @@ def first_family(authors: Sequence[str]) -> str:
 
 
 def _folded(text: str) -> str:
-    plain = unicodedata.normalize("NFKD", text.casefold().translate(_OTHER_LETTERS))
-    kept = (c if c.isalnum() or c.isspace() else " " for c in plain if unicodedata.category(c) != "Mn")
-    return " ".join("".join(kept).split())
+    plain = without_accents(text).casefold()
+    return " ".join("".join(c if c.isalnum() or c.isspace() else " " for c in plain).split())

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
 from hippo_lit.graph.factgraph import FactGraph
+from hippo_lit.identifiers import parse
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.passages import passages_of
@@ -71,9 +72,13 @@ class Snapshot:
     def paper_ids(self) -> Sequence[str]:
         return self._columns.strings("paper_ids")
 
-    def find(self, paper_id: str) -> int | None:
-        """The number of a paper, or None."""
-        return self._columns.strings("paper_ids").index_of(paper_id)
+    def find(self, name: str) -> int | None:
+        """The number of the paper that an id, or any identifier in any form, leads to; None without one."""
+        number = self._columns.strings("paper_ids").index_of(name)
+        if number is not None or "aliases" not in self._columns:  # which older snapshots lack
+            return number
+        row = self._columns.strings("aliases").index_of(parse(name) or f"id:{name}")
+        return None if row is None else int(self._columns.array("alias_paper")[row])
 
     def paper(self, number: int) -> Paper:
         return paper_from_json(self._columns.strings("papers")[number])

@@ -8,6 +8,11 @@ import unicodedata
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _BIDI = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_STROKED = str.maketrans(
+    {"ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th"}
+    | {"æ": "ae", "Æ": "Ae", "œ": "oe", "Œ": "Oe", "ı": "i"}
+)
 _SPACE = re.compile(r"\s+")
 
 
@@ -39,6 +44,18 @@ def normalise(text: str) -> str:
     )
     # A sign tells terms apart only after a letter or digit: C++, C#, 3′, Ca2+; not "a + b", not "+3".
     return " ".join(bare for word in kept.split() if (bare := word.lstrip("+#′")))
+
+
+def without_accents(text: str) -> str:
+    """Latin, Greek and Cyrillic letters without accents and strokes; other scripts as they are.
+
+    >>> without_accents("Sørensen, García, Łódź, のが")
+    'Sorensen, Garcia, Lodz, のが'
+    """
+    if text.isascii():
+        return text
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.translate(_STROKED)))
+    return unicodedata.normalize("NFC", bare)
 
 
 def content_hash(*parts: str) -> str:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from hippo_lit.text import normalise
+from hippo_lit.text import normalise, without_accents
 
-_LATIN_MARKS = re.compile("[\u0300-\u036f]")
 # What publishers and PubMed put before the title of a retracted paper; "Retraction of …" is the notice.
 _RETRACTED = re.compile(
     r"\W*(?:retracted|withdrawn|removed)(?: (?:article|paper|chapter))?\s*(?:[:\])]|[-–—] )\W*", re.IGNORECASE
@@ -75,10 +73,7 @@ class Title:
 def title_of(text: str) -> Title:
     """Cut up a title. Marks of retraction do not count: they are not part of it."""
     bare = without_retraction(text)
-    plain = bare
-    if not bare.isascii():
-        plain = unicodedata.normalize("NFC", _LATIN_MARKS.sub("", unicodedata.normalize("NFKD", bare)))
-    spaced = normalise(plain.replace("&", " "))
+    spaced = normalise(without_accents(bare).replace("&", " "))
     words = tuple(word for word in spaced.split() if word != "and")
     squashed = "".join(words)
     satellite = (start.lastgroup if (start := _STARTS.match(spaced)) else "") or ""

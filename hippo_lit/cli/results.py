@@ -93,7 +93,8 @@ def _table(result: RetrievalResult, *, reasons: bool) -> Table:
     table.add_column("title, id, authors", overflow="fold")
     for ranked in result.papers:
         paper = ranked.paper
-        cell = Text(printable(paper.title) or "(no title)", style="bold")
+        cell = Text("RETRACTED ", style="bold red") if paper.retracted else Text()
+        cell.append(printable(paper.title) or "(no title)", "bold")
         cell.append("\n").append(printable(paper.id), "not bold cyan")
         if authors := authors_text(paper.authors):
             cell.append(f"  {authors}", "not bold dim")

@@ -23,14 +23,19 @@ MAX_OUTSIDE = 20
 
 def show(
     paper_id: Annotated[
-        str, typer.Argument(metavar="PAPER_ID", help="As `search` prints it.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="PAPER_ID",
+            help="As `search` prints it; or any other identifier: a DOI, arxiv:1706.03762, an address.",
+            show_default=False,
+        ),
     ],
     folder: IndexFolder,
     as_json: AsJson = False,
 ) -> None:
-    """Show a paper, its facts, and its citations both ways.
+    """Show a paper, where its data come from, its facts, and its citations both ways.
 
-    Each fact stands under the sentence that states it.
+    Each fact stands under the sentence that states it. Where sources disagree, what each says is shown.
     """
     from hippo_lit.about import describe_paper
 
@@ -59,10 +64,16 @@ def _parts(described: PaperDescription) -> Iterator[RenderableType]:
         f"source: {paper.source}" if paper.source else None,
     ]
     yield Text(" · ".join(printable(part) for part in known if part), "cyan")
+    if paper.retracted:
+        origin = described.provenance.get("retracted")
+        yield Text(f"RETRACTED, says {_named(origin.sources)}" if origin else "RETRACTED", "bold red")
+    if paper.ids:
+        yield Text(" · ".join(map(printable, paper.ids)), "cyan dim")
     if paper.authors:
         yield Text(printable(", ".join(paper.authors)))
     if paper.abstract:
         yield Padding(Text(printable(paper.abstract)), (1, 0))
+    yield from _origins(described)
     yield Text(f"Facts: {len(described.facts)}", "bold")
     for sentence, group in groupby(described.facts, key=lambda stated: stated[0]):
         yield Padding(Text(f"“{printable(sentence)}”", "dim"), (0, 0, 0, 2))
@@ -71,6 +82,31 @@ def _parts(described: PaperDescription) -> Iterator[RenderableType]:
             yield Padding(Text(" — ".join(parts)), (0, 0, 0, 6))
     yield from _citations("Cites", described.cites, described.cites_outside)
     yield from _citations("Cited by", described.cited_by, described.cited_by_outside)
+
+
+def _origins(described: PaperDescription) -> Iterator[RenderableType]:
+    """Of a paper of several records: who gave what, who contradicts; and what it was not joined with."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from hippo_lit.render import printable, shorten
+
+    if len(described.views) > 1:
+        records = ", ".join(f"{printable(view.id)} ({printable(view.source)})" for view in described.views)
+        yield Text(f"Merged from {len(described.views)} records: ", "bold").append(records, "not bold")
+        for name, origin in described.provenance.items():
+            yield Padding(Text(f"{name}: {_named(origin.sources)}"), (0, 0, 0, 2))
+            for value, sources in origin.others:
+                text = ", ".join(value) if isinstance(value, tuple) else str(value)
+                yield Padding(Text(f"{_named(sources)} says: {shorten(text, 200)}", "yellow"), (0, 0, 0, 6))
+    for key, other, why in described.kept_apart:
+        yield Text(f"Shares {printable(key)} with {printable(other)}, but {why or 'is kept apart'}", "yellow")
+
+
+def _named(sources: Sequence[str]) -> str:
+    from hippo_lit.render import printable
+
+    return ", ".join(printable(source) or "a source without a name" for source in sources)
 
 
 def _citations(title: str, papers: Sequence[Paper], outside: Sequence[str]) -> Iterator[RenderableType]:
@@ -114,4 +150,15 @@ def _as_json(described: PaperDescription) -> dict[str, Any]:
         "cites_outside": list(described.cites_outside),
         "cited_by": brief(described.cited_by),
         "cited_by_outside": list(described.cited_by_outside),
+        "records": [{"id": view.id, "source": view.source} for view in described.views],
+        "provenance": {
+            name: {
+                "sources": list(origin.sources),
+                "others": [{"value": value, "sources": list(sources)} for value, sources in origin.others],
+            }
+            for name, origin in described.provenance.items()
+        },
+        "kept_apart": [
+            {"identifier": key, "id": other, "reason": why} for key, other, why in described.kept_apart
+        ],
     }

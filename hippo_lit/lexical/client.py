@@ -9,6 +9,7 @@ from time import perf_counter
 from typing import Literal
 
 from hippo_lit.errors import ConfigError, SourceError
+from hippo_lit.identity import groups_of
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph, check_max_hops
 from hippo_lit.lexical.twopass import (
@@ -62,8 +63,8 @@ class RetrievalClient:
         self.weights = tuple(weights)
         self.seed_hits = seed_hits
         self.max_hops = max_hops
-        versions, self._failures = _load(sources, partial=on_source_error == "partial")
-        self.papers = tuple(merge_papers(group) for group in versions.values())
+        views, self._failures = _load(sources, partial=on_source_error == "partial")
+        self.papers = tuple(map(merge_papers, groups_of(views)))
         texts = (f"{p.title}\n{p.abstract}" if include_title else p.abstract for p in self.papers)
         self._index = BM25Index.build(texts, tokenizer)
         self._graph = CitationGraph.from_papers(self.papers)
@@ -127,9 +128,9 @@ class RetrievalClient:
         )
 
 
-def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[dict[str, list[Paper]], list[str]]:
-    """All versions of every paper by id, in order of first appearance, and what failed."""
-    versions: dict[str, list[Paper]] = {}
+def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[list[Paper], list[str]]:
+    """What every source gave, and what failed."""
+    views: list[Paper] = []
     failures: list[SourceError] = []
     answered = 0
     for source in sources:
@@ -144,8 +145,7 @@ def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[dict[str, l
             failures.append(failure)
             continue
         answered += 1
-        for paper in papers:
-            versions.setdefault(paper.id, []).append(paper)
+        views += papers
     if failures and not answered:
         raise SourceError(
             f"no source answered: {'; '.join(f.message for f in failures)}",
@@ -153,7 +153,7 @@ def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[dict[str, l
             status=failures[0].fields.get("status"),
             retry_after_s=failures[0].fields.get("retry_after_s"),
         ) from failures[0]
-    return versions, [failure.message for failure in failures]
+    return views, [failure.message for failure in failures]
 
 
 def _metrics(papers: Sequence[RankedPaper], seconds: float) -> Metrics:

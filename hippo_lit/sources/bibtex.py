@@ -66,6 +66,7 @@ def _record(entry: Entry, by_key: Mapping[str, Entry]) -> Found:
                 "authors": authors,
                 "doi": doi,
                 "venue": _venue(entry.kind, fields),
+                "ids": [*_identifiers(fields)],
                 "url": verbatim(fields.get("url") or fields.get("link") or ""),
             },
             source="bibtex",
@@ -136,6 +137,17 @@ def _arxiv_id(fields: Mapping[str, str]) -> str | None:
         eprint = f"{fields['primaryclass'].split('.')[0].strip()}/{eprint}"
     found = _ARXIV.fullmatch(eprint)
     return found[1].lower() if found else None
+
+
+def _identifiers(fields: Mapping[str, str]) -> Iterator[tuple[str, str] | str]:
+    """What names the paper beside its DOI: (kind, value) pairs, and addresses."""
+    if arxiv_id := _arxiv_id(fields):
+        yield "arxiv", arxiv_id
+    for kind in ("pmid", "pmcid"):
+        yield kind, verbatim(fields.get(kind, ""))
+    other = fields.get("eprinttype") or fields.get("archiveprefix") or ""  # biblatex names PubMed's so
+    yield other, verbatim(fields.get("eprint", ""))
+    yield verbatim(fields.get("url", ""))
 
 
 def _names(field: str) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hippo_lit.errors import DataError
+from hippo_lit.identifiers import from_mapping, parse
 from hippo_lit.records import paper_from_mapping
 from hippo_lit.sources.markup import strip_markup
 from hippo_lit.types import Paper
@@ -48,6 +49,9 @@ def paper_from_work(work: Mapping[str, Any]) -> Paper:
             "references": [_short_id(other) for other in _list(work.get("referenced_works"))],
             "doi": work.get("doi") or ids.get("doi"),
             "venue": next((name for venue in venues if (name := venue.get("display_name"))), None),
+            "ids": [*from_mapping(ids), *_arxiv_ids(work)],
+            "retracted": work.get("is_retracted"),
+            "open_access": _mapping(work.get("open_access")).get("is_oa"),
             "url": places[0].get("landing_page_url") or work.get("doi"),
         },
         source="openalex",
@@ -75,6 +79,14 @@ def abstract_text(index: Any) -> str:
 def _short_id(value: Any) -> str | None:
     found = _WORK_ID.fullmatch(value.strip()) if isinstance(value, str) else None
     return found[1].upper() if found else None
+
+
+def _arxiv_ids(work: Mapping[str, Any]) -> list[str]:
+    """The arXiv ids under which a work also lies; a repository's copy of an article is that article."""
+    places = [*_list(work.get("locations")), work.get("primary_location"), work.get("best_oa_location")]
+    addresses = [_mapping(place).get(key) for place in places for key in ("landing_page_url", "pdf_url")]
+    found = (parse(address) for address in addresses if isinstance(address, str))
+    return [name for name in found if name and name.startswith("arxiv:")]
 
 
 def _author(entry: Mapping[str, Any]) -> str | None:

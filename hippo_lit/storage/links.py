@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any
 
 from hippo_lit.identifiers import parse, preference
-from hippo_lit.identity import Traits, group, link_keys, sole_owner, traits_of
+from hippo_lit.identity import Traits, conflict, group, link_keys, sole_owner, traits_of
 from hippo_lit.storage.payload import is_unicode
 from hippo_lit.titles import title_of
 from hippo_lit.types import Paper
@@ -101,6 +101,22 @@ def resolve(query: Query, name: str, read: Read) -> str | None:
     return sole_owner(
         (bool(title_of(read(*record).title).satellite), merged_id) for merged_id, *record in owners
     )
+
+
+def rivals(query: Query, merged_id: str, read: Read) -> list[tuple[str, str, str]]:
+    """Other papers that share an identifier with this one: (identifier, merged id, why they are not one)."""
+    sql = """SELECT DISTINCT theirs.key, r.merged_id FROM records own
+        JOIN link_keys mine ON mine.paper_id = own.paper_id
+        JOIN link_keys theirs ON theirs.key = mine.key
+        JOIN records r ON r.paper_id = theirs.paper_id
+        WHERE own.merged_id = ?1 AND r.merged_id != ?1 AND mine.key NOT LIKE 'title:%' ORDER BY 1, 2"""
+    shared = query(sql, (merged_id,))
+    records = "SELECT paper_id, payload, digest FROM records WHERE merged_id = ?"
+    traits = {
+        each: traits_of(read(*row) for row in query(records, (each,)))
+        for each in {merged_id, *(other for _, other in shared)}
+    }
+    return [(key, other, conflict(traits[merged_id], traits[other], key)) for key, other in shared]
 
 
 def _connected(query: Query, ids: set[str]) -> set[str]:

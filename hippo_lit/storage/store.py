@@ -20,7 +20,7 @@ from hippo_lit.errors import DataError, IndexNotFoundError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
-from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve
+from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve, rivals
 from hippo_lit.storage.payload import (
     checked_json,
     extraction_from_json,
@@ -190,6 +190,11 @@ class Store:
     def resolve(self, name: str) -> str | None:
         """The id of the paper that `name` means: an id it came under, or an identifier in any form."""
         return resolve(self._db.rows, name, self._paper) if is_unicode(name) else None
+
+    def kept_apart(self, name: str) -> list[tuple[str, str, str]]:
+        """Papers that share an identifier with this one and yet are others: (identifier, id, why)."""
+        merged_id = self.resolve(name)
+        return [] if merged_id is None else rivals(self._db.rows, merged_id, self._paper)
 
     def fingerprints(self) -> Iterator[tuple[str, str]]:
         """(id, hash of all its records) by ascending id: tells what changed without reading papers."""

@@ -37,6 +37,7 @@ def test_a_paper_its_facts_and_its_citations(cli: Cli, fact_index: Path) -> None
 def test_a_paper_as_json(cli: Cli, fact_index: Path) -> None:
     told = json.loads(cli("show", "b2", "--index", fact_index, "--json").stdout)
     assert told.pop("paper")["venue"] == "V"
+    assert told.pop("provenance")["venue"] == {"sources": [""], "others": []}
     sentence = "Beta was built in Kraków."
     assert told == {
         "facts": [{"subject": "Beta", "relation": "was built in", "object": "Kraków", "sentence": sentence}],
@@ -44,6 +45,8 @@ def test_a_paper_as_json(cli: Cli, fact_index: Path) -> None:
         "cites_outside": [],
         "cited_by": [{"id": "a1", "title": "Alpha", "year": 2018}],
         "cited_by_outside": [],
+        "records": [{"id": "b2", "source": ""}],
+        "kept_apart": [],
     }
 
 
