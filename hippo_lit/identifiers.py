@@ -144,6 +144,8 @@ def parse(text: str) -> str | None:
     label = _LABEL.match(text)
     if label and (kind := _KINDS.get(label[1].lower())):
         return canonical(kind, text[label.end() :])
+    if _MADE_UP.search(text):  # "10.1/x#1a2b3c4d": a DOI under which sources.found met a second title
+        return None
     found = _from_address(text) or _doi(text) or _arxiv(text)
     for kind in _BARE:
         found = found or _of_kind(kind, text)
@@ -168,9 +170,7 @@ def identifiers(paper: Paper) -> frozenset[str]:
 
 def of_id(paper_id: str) -> str:
     """What a paper's id identifies: "arxiv:…" for one of arXiv's; "id:…" for one that no database gave."""
-    # "10.1/x#1a2b3c4d" is what sources.found makes of a DOI under which it met a second title.
-    derived = "#" in paper_id
-    return (None if derived else parse(paper_id)) or f"id:{paper_id}"
+    return parse(paper_id) or f"id:{paper_id}"
 
 
 def preference(paper_id: str) -> tuple[int, int, str]:

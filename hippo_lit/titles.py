@@ -18,12 +18,12 @@ _SATELLITES = {
     "retraction": r"(?:retraction|withdrawal|withdrawn)\b(?: (?:notice|note|statement))?"
     r"|(?:editorial )?expression of concern|notice of retraction",
     "correction": r"(?:(?:author|authors|publisher|publishers|editorial)(?: s)? )?"
-    r"(?:erratum|errata|corrigendum|corrigenda|correction(?:s)?(?= to| for|$| notice)|addendum)",
-    "supplement": r"supplements?(?= to | for |$)|supplement(?:ary|al) (?:material|information|data|files?"
+    r"(?:erratum|errata|corrigendum|corrigenda|corrections?(?= to | for |$| notice| :)|addendum)",
+    "supplement": r"supplements?(?= to | for |$| :)|supplement(?:ary|al) (?:material|information|data|files?"
     r"|text|appendix|methods|figures?|tables?|notes?)|supporting information|additional file"
-    r"|(?:online )?appendix(?: \w)?(?= to | for |$)",
-    "reply": r"(?:(?:author|authors)(?: s)? )?(?:reply|response|rejoinder)(?= to |$| by )|in reply",
-    "comment": r"(?:comment|comments|commentary|discussion|remarks?) (?:on|of|regarding)\b"
+    r"|(?:online )?appendix(?: \w)?(?= to | for |$| :)",
+    "reply": r"(?:(?:author|authors)(?: s)? )?(?:reply|response|rejoinder)(?= to |$| by | :)|in reply",
+    "comment": r"(?:comments?|commentary|discussion|remarks?) (?:on\b|of\b|regarding\b|:)"
     r"|letter to the editor|letters? re\b|invited commentary",
     "review": r"book reviews?\b|review of\b|peer review\b|decision letter\b|faculty opinions",
     "data": r"(?:data|dataset|datasets|code|software|replication (?:data|package)) (?:from|for)\b",
@@ -76,7 +76,11 @@ def title_of(text: str) -> Title:
     spaced = normalise(without_accents(bare).replace("&", " "))
     words = tuple(word for word in spaced.split() if word != "and")
     squashed = "".join(words)
-    satellite = (start.lastgroup if (start := _STARTS.match(spaced)) else "") or ""
+    head, colon, _ = bare.partition(": ")
+    marked = (
+        f"{normalise(head)} :" if colon else spaced
+    )  # the colon tells "Correction: …" from "Correction of …"
+    satellite = (start.lastgroup if (start := _STARTS.match(marked)) else "") or ""
     satellite = satellite or (end.lastgroup if (end := _ENDS.match(spaced)) else "") or ""
     return Title(words, squashed, _numbers(words), satellite, not satellite and _is_long(words, squashed))
 

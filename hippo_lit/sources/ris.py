@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from hippo_lit.errors import DataError
-from hippo_lit.identifiers import from_mapping
 from hippo_lit.records import clean_doi, paper_from_mapping, parse_year
 from hippo_lit.sources.found import Found, settle_ids
 from hippo_lit.sources.markup import strip_markup
@@ -117,10 +116,6 @@ def _record(line: int, parsed: list[dict[str, list[str]]]) -> Found:
                 "year": year,
                 "authors": authors,
                 "doi": doi,
-                "ids": [
-                    *_all(fields, ("urls",)),
-                    *from_mapping({"pmid": fields.get("PM") or fields.get("pubmed_id")}),
-                ],
                 "venue": _text(fields, _VENUES),
                 "url": next(iter(_all(fields, ("urls",))), None),
             },

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from cli_support import QUICK, Cli
 
+from hippo_lit.api import HippoLit
+from hippo_lit.config import load_settings
+
 
 def test_a_paper_its_facts_and_its_citations(cli: Cli, fact_index: Path) -> None:
     assert cli("show", "a1", "--index", fact_index).stdout.splitlines() == [
@@ -90,3 +93,44 @@ def test_settings_that_differ_are_named(cli: Cli) -> None:
     assert told["papers"] == 100
     assert told["passages"] > 100
     assert told["edges"]["continuation"] == told["passages"] - 100
+
+
+def test_where_the_data_come_from_and_who_disagrees(cli: Cli) -> None:
+    records = [
+        {"id": "1706.03762", "title": "Attention", "abstract": "Heads.", "year": 2017, "source": "arxiv"},
+        {
+            "id": "W1",
+            "title": "RETRACTED: Attention",
+            "year": 2018,
+            "arxiv": "1706.03762v2",
+            "source": "works",
+        },
+        {"id": "e", "title": "Erratum: Attention", "arxiv": "1706.03762", "source": "other"},
+    ]
+    index = Path("views.idx")
+    settings = load_settings(overrides=["embedding.kind=hash", "extract.kind=simple"], environ={})
+    with HippoLit.open(index, settings) as lit:
+        lit.add(records)
+    shown = cli("show", "https://arxiv.org/abs/1706.03762v2", "--index", index).stdout
+    lines = shown.splitlines()
+    assert lines[:4] == [
+        "Attention",
+        "1706.03762 · 2017 · source: arxiv+works",
+        "RETRACTED, says works",
+        "openalex:W1",
+    ]
+    assert "Merged from 2 records: 1706.03762 (arxiv), W1 (works)" in lines
+    at = lines.index("  year: arxiv")
+    assert lines[at + 1] == "      works says: 2018"
+    assert "Shares arxiv:1706.03762 with e, but one belongs to the other" in lines
+    told = json.loads(cli("show", "W1", "--index", index, "--json").stdout)
+    assert told["records"] == [{"id": "1706.03762", "source": "arxiv"}, {"id": "W1", "source": "works"}]
+    assert told["provenance"]["year"] == {
+        "sources": ["arxiv"], "others": [{"value": 2018, "sources": ["works"]}],
+    }  # fmt: skip
+    assert told["kept_apart"] == [
+        {"identifier": "arxiv:1706.03762", "id": "e", "reason": "one belongs to the other"}
+    ]
+    found = cli("search", "attention heads", "--index", index, "--mode", "bm25", *QUICK).stdout
+    assert "RETRACTED Attention" in found
+    assert "RETRACTED Erratum" not in found

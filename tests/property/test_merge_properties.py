@@ -12,7 +12,7 @@ names = st.lists(words, max_size=3).map(tuple)
 versions_of_one = st.lists(
     st.builds(
         Paper,
-        id=st.just("p"),
+        id=st.sampled_from(["p", "10.1/x", "2001.00001", "W7001"]),
         title=words,
         abstract=words,
         year=st.none() | st.integers(2000, 2003),
@@ -20,9 +20,14 @@ versions_of_one = st.lists(
         references=names,
         citations=names,
         source=st.sampled_from(["", "s2", "arxiv", "b+a", "a+s2"]),
-        doi=st.none() | words,
+        doi=st.none() | words | st.sampled_from(["10.1/x", "10.48550/arxiv.2001.00001", "10.1/yy"]),
         venue=st.none() | words,
         url=st.none() | words,
+        ids=st.sets(st.sampled_from(["id:p", "pmid:1", "doi:10.1/x"]), max_size=2).map(
+            lambda names: tuple(sorted(names))
+        ),
+        retracted=st.booleans(),
+        open_access=st.none() | st.booleans(),
     ),
     min_size=1,
     max_size=6,

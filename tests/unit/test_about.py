@@ -93,3 +93,24 @@ def test_there_must_be_an_index(tmp_path: Path) -> None:
 def test_similar_ids(wanted: str, found: list[str]) -> None:
     ids = ["10.1000/xyz", "W12", "openalex/W1", "w1", "z"]
     assert sorted(similar_ids(wanted, ids)) == sorted(found)
+
+
+def test_any_name_of_a_paper_finds_it_its_views_and_what_was_kept_apart(tmp_path: Path) -> None:
+    arxiv = Paper("1706.03762", "Attention is all you need", "Node2 follows Node1.", 2017, source="arxiv")
+    linked = Paper("W1", "Attention is all you need", year=2018, ids=("arxiv:1706.03762",), source="openalex")
+    extra = Paper(
+        "e", "Appendix to Attention is all you need", references=("arXiv:1706.03762",), ids=linked.ids
+    )
+    snapshot = opened(tmp_path, [arxiv, linked, extra], FakeChatModel(reading))
+    assert snapshot.find("https://arxiv.org/abs/1706.03762v3") == snapshot.find("W1") == 0
+    assert snapshot.find("W2") is None
+    described = describe_paper(tmp_path, "openalex:W1")
+    assert [view.id for view in described.views] == ["1706.03762", "W1"]
+    assert [paper.id for paper in described.cited_by] == ["e"]
+    assert described.provenance["year"].others == ((2018, ("openalex",)),)
+    assert described.kept_apart == (("arxiv:1706.03762", "e", "one belongs to the other"),)
+    described = describe_paper(tmp_path, "e")
+    assert ([paper.id for paper in described.cites], described.cites_outside) == (["1706.03762"], ())
+    with HippoLit.open(tmp_path, SETTINGS, chat=FakeChatModel([])) as lit:
+        found = lit.retrieve("attention", mode="bm25", exclude=["arXiv:1706.03762"])
+    assert [ranked.paper.id for ranked in found.papers] == ["e"]

@@ -88,3 +88,17 @@ def test_an_empty_corpus_has_an_empty_graph() -> None:
 
 def test_id_order_is_the_place_among_sorted_ids() -> None:
     assert CitationGraph(["c", "a", "b"]).id_order.tolist() == [2, 0, 1]
+
+
+def test_citations_may_name_a_paper_by_any_of_its_identifiers() -> None:
+    papers = [
+        Paper("mine", "A", doi="10.1/X", ids=("arxiv:1706.03762", "id:old", "openalex:W7")),
+        Paper(
+            "b", "B", references=("arXiv:1706.03762v2", "https://doi.org/10.1/x", "old"), citations=("W7",)
+        ),
+        Paper("c", "C", references=("openalex:W7", "W8", "1706.037620")),
+    ]
+    graph = CitationGraph.from_papers(papers)
+    assert graph.backward("mine") == ("b", "c")
+    assert graph.forward("mine") == ("b",)
+    assert (graph.edge_count, graph.unknown) == (3, 2)

@@ -186,3 +186,14 @@ def test_no_source_at_all_is_an_error_even_then() -> None:
     with pytest.raises(SourceError, match=r"no source answered: source 'arxiv' .*; source 's2'") as caught:
         RetrievalClient(down, on_source_error="partial")
     assert caught.value.source == "arxiv, s2"
+
+
+def test_sources_that_know_a_paper_by_different_ids_give_one() -> None:
+    arxiv = Paper("1706.03762", "Attention is all you need", "Sparse attention.", 2017, ("A. Vaswani",))
+    s2 = Paper("f" * 40, "Attention Is All You Need", ids=("arxiv:1706.03762",), references=("10.1/root",))
+    root = Paper("root", "Block selection", "Routed by layers", 2010, doi="10.1/root")
+    client = RetrievalClient([Source("arxiv", arxiv), Source("s2", root, s2)])
+    assert [paper.id for paper in client.papers] == ["1706.03762", "root"]
+    assert client.papers[0].ids == (f"s2:{'f' * 40}",)
+    found = {ranked.paper.id: ranked.graph_distance for ranked in client.retrieve("sparse attention").papers}
+    assert found == {"1706.03762": 0, "root": 1}

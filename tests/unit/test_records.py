@@ -182,3 +182,27 @@ def test_round_trip_through_json() -> None:
     full = Paper("p", "T", "A. b", 2001, ("X and Y",), ("r",), ("c",), "arxiv+s2", "10.5555/x", "V", "u")
     for made in (full, Paper("p", "T"), Paper("p", "", "only text")):
         assert paper_from_mapping(json.loads(json.dumps(paper_to_mapping(made)))) == made
+
+
+def test_further_identifiers_come_in_every_source_s_form() -> None:
+    s2 = {"ArXiv": "1706.03762", "DOI": "10.1/X", "PubMed": "31", "CorpusId": 5, "DBLP": None, "Odd": "1"}
+    assert paper(externalIds=s2, doi="10.1/x").ids == ("arxiv:1706.03762", "corpusid:5", "pmid:31")
+    assert paper(ids=["PMID:31", ["arxiv", "1706.03762v2"], "nonsense", 7, None]).ids == (
+        "arxiv:1706.03762", "pmid:31",
+    )  # fmt: skip
+    assert paper(pmcid="PMC12", arxiv_id="hep-th/9901001").ids == ("arxiv:hep-th/9901001", "pmcid:PMC12")
+
+
+def test_retraction_and_open_access_are_taken_from_fields_and_titles() -> None:
+    assert paper(is_retracted=True).retracted
+    assert paper(retracted="yes").retracted
+    assert not paper(retracted="n/a").retracted
+    for title in ("RETRACTED: Cold fusion", "Retracted Article: Cold fusion", "[RETRACTED] Cold fusion"):
+        assert paper(title=title).retracted
+    for title in ("Retraction: Cold fusion", "Retracted papers in medicine", "Withdrawn from Afghanistan"):
+        assert not paper(title=title).retracted
+    assert (paper(isOpenAccess=True).open_access, paper(open_access={"is_oa": False}).open_access) == (
+        True,
+        False,
+    )
+    assert (paper(open_access="?").open_access, paper().open_access) == (None, None)

@@ -70,3 +70,21 @@ def test_markup_goes_and_mathematics_stays() -> None:
     assert strip_markup(
         "<jats:p>a &lt; b</jats:p><p>x<sup>2</sup>, p<0.05 and q>1 &amp; <b>bold</b></p>"
     ) == (" a < b  x2, p<0.05 and q>1 & bold ")
+
+
+def test_identifiers_retraction_and_open_access_of_a_work() -> None:
+    work = {
+        "id": "https://openalex.org/W2963403868",
+        "title": "Attention is all you need",
+        "doi": "https://doi.org/10.5555/1",
+        "ids": {"openalex": "https://openalex.org/W2963403868", "doi": "https://doi.org/10.5555/1",
+                "mag": "2963403868", "pmid": "https://pubmed.ncbi.nlm.nih.gov/29456894"},
+        "locations": [{"landing_page_url": "http://arxiv.org/abs/1706.03762"}, {"pdf_url": None}, None],
+        "is_retracted": True,
+        "open_access": {"is_oa": False},
+    }  # fmt: skip
+    paper = paper_from_work(work)
+    assert paper.ids == ("arxiv:1706.03762", "mag:2963403868", "pmid:29456894")
+    assert (paper.retracted, paper.open_access) == (True, False)
+    bare = paper_from_work({"id": "W1", "title": "T", "ids": None, "open_access": None, "is_retracted": None})
+    assert (bare.ids, bare.retracted, bare.open_access) == ((), False, None)

@@ -1,4 +1,4 @@
-"""Persons' names, as far as they tell papers apart."""
+"""The first author's family name, as far as it tells papers apart."""
 
 from __future__ import annotations
 
