@@ -104,12 +104,16 @@ def resolve(query: Query, name: str, read: Read) -> str | None:
 
 
 def rivals(query: Query, merged_id: str, read: Read) -> list[tuple[str, str, str]]:
-    """Other papers that share an identifier with this one: (identifier, merged id, why they are not one)."""
+    """Other papers that share an identifier with this one: (identifier, merged id, why they are not one).
+
+    At most twenty: an identifier of hundreds of papers identifies none.
+    """
     sql = """SELECT DISTINCT theirs.key, r.merged_id FROM records own
         JOIN link_keys mine ON mine.paper_id = own.paper_id
         JOIN link_keys theirs ON theirs.key = mine.key
         JOIN records r ON r.paper_id = theirs.paper_id
-        WHERE own.merged_id = ?1 AND r.merged_id != ?1 AND mine.key NOT LIKE 'title:%' ORDER BY 1, 2"""
+        WHERE own.merged_id = ?1 AND r.merged_id != ?1
+            AND mine.key NOT LIKE 'title:%' ORDER BY 1, 2 LIMIT 20"""
     shared = query(sql, (merged_id,))
     records = "SELECT paper_id, payload, digest FROM records WHERE merged_id = ?"
     traits = {
@@ -130,13 +134,16 @@ def _connected(query: Query, ids: set[str]) -> set[str]:
 
 def _sharing(query: Query, ids: Iterable[str]) -> set[str]:
     """Those that share a key with another one of the store: the ids themselves, and the others."""
-    found: set[str] = set()
+    keys: set[str] = set()
     for part in _parts(ids):
-        sql = f"""SELECT k.paper_id, other.paper_id FROM link_keys k JOIN link_keys other
-            ON other.key = k.key AND other.paper_id != k.paper_id WHERE k.paper_id IN ({_marks(part)})"""  # noqa: S608
-        for pair in query(sql, part):
-            found.update(pair)
-    return found
+        sql = f"SELECT key FROM link_keys WHERE paper_id IN ({_marks(part)})"  # noqa: S608
+        keys.update(row[0] for row in query(sql, part))
+    members: dict[str, list[str]] = defaultdict(list)
+    for part in _parts(keys):
+        sql = f"SELECT key, paper_id FROM link_keys WHERE key IN ({_marks(part)})"  # noqa: S608
+        for key, paper_id in query(sql, part):
+            members[key].append(paper_id)
+    return {paper_id for together in members.values() if len(together) > 1 for paper_id in together}
 
 
 def _traits(query: Query, ids: Iterable[str], read: Read) -> Iterator[tuple[str, Traits]]:
