@@ -21,7 +21,8 @@ from hippo_lit.errors import (
     ModelError,
     StoreError,
 )
-from hippo_lit.index import Built, Indexer, Progress
+from hippo_lit.extraction import Progress
+from hippo_lit.index import Built, Indexer
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
 from hippo_lit.retrieve.retriever import Restriction, Retriever

@@ -17,7 +17,6 @@ from hippo_lit.types import Extraction, Fact, Mention, Passage
 RULES = "1"  # raised when the same reply would be read differently
 ENTITY_KEYS = ("entities", "named_entities", "named entities", "entity")
 TRIPLE_KEYS = ("triples", "triplets", "facts", "relations", "statements")
-NEVER_MENDS = ("auth", "not_found")
 MIN_CHARS = 200
 
 SCHEMA: dict[str, Any] = {
@@ -62,10 +61,12 @@ class LLMExtractor:
         """One item a passage, in order; at most `concurrency` calls at once.
 
         A failed call and an unreadable reply are ChatModelError items; "no entities, no triples" is an
-        empty Extraction. Errors that no later call can escape (a wrong key, an unknown model) are raised.
+        empty Extraction. What concerns no passage (a full disk under the cache of replies) is raised. After
+        a wrong key or an unknown model every further passage asks in vain, unless `chat` stops asking as
+        `models.guard.GuardedChat` does.
         """
         for item in map_bounded(self._extract, passages, self._concurrency):
-            if isinstance(item, HippoLitError) and not _concerns_one_passage(item):
+            if isinstance(item, HippoLitError) and not isinstance(item, ModelError):
                 raise item
             yield item
 
@@ -103,10 +104,6 @@ class LLMExtractor:
     def _error(self, kind: str, why: str) -> ChatModelError:
         message = f"the extraction reply cannot be used: {why}"
         return ChatModelError(message, model=self._chat.name, status=None, kind=kind)
-
-
-def _concerns_one_passage(error: HippoLitError) -> bool:
-    return isinstance(error, ModelError) and error.fields.get("kind") not in NEVER_MENDS
 
 
 def _found(reply: ReadReply) -> tuple[list[str], list[Fact]]:
