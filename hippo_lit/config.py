@@ -60,6 +60,7 @@ class LLMSettings(_Section):
     requests_per_minute: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     price_in_per_million: Weight | None = None
     price_out_per_million: Weight | None = None
+    batch_price_factor: Weight = 0.5
 
 
 class ExtractSettings(_Section):

@@ -75,11 +75,26 @@ class LLMExtractor:
             return Extraction()
         entities: list[str] = []
         facts: list[Fact] = []
-        for text in pieces(passage.body, self._max_chars) or [""]:
-            for found in self._read(passage.title, text):
-                entities += found[0]
-                facts += found[1]
+        texts = pieces(passage.body, self._max_chars) or [""]
+        for found in self._read_all(passage.title, texts):
+            entities += found[0]
+            facts += found[1]
         return _extraction(passage, entities, list(dict.fromkeys(facts)))
+
+    def _read_all(
+        self, title: str, texts: Sequence[str], *, retry: bool = True
+    ) -> Iterator[tuple[list[str], list[Fact]]]:
+        """What each of `texts` says. One whose reply is awaited does not keep the others from being asked."""
+        awaited: ChatModelError | None = None
+        for text in texts:
+            try:
+                yield from self._read(title, text, retry=retry)
+            except ChatModelError as error:
+                if error.kind != "pending":
+                    raise
+                awaited = error
+        if awaited is not None:
+            raise awaited
 
     def _read(self, title: str, text: str, *, retry: bool = True) -> Iterator[tuple[list[str], list[Fact]]]:
         messages = self._prompt.render(data={"title": title, "text": text})
@@ -98,8 +113,7 @@ class LLMExtractor:
         smaller = pieces(text, 2 * len(text) // 3) if retry and len(text) >= MIN_CHARS else []
         if len(smaller) < 2:
             raise self._error("truncated", "it breaks off; raise the model's max_tokens")
-        for piece in smaller:
-            yield from self._read(title, piece, retry=False)
+        yield from self._read_all(title, smaller, retry=False)
 
     def _error(self, kind: str, why: str) -> ChatModelError:
         message = f"the extraction reply cannot be used: {why}"
