@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any
+from typing import Any, Literal
 
 from hippo_lit import assemble
 from hippo_lit.config import Settings
@@ -21,12 +21,15 @@ from hippo_lit.errors import (
     ModelError,
     StoreError,
 )
-from hippo_lit.extraction import Progress
+from hippo_lit.estimate import Estimate, estimate
+from hippo_lit.extraction import Progress, silent
 from hippo_lit.index import Built, Indexer
+from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
 from hippo_lit.retrieve.retriever import Restriction, Retriever
 from hippo_lit.snapshot import Snapshot
+from hippo_lit.storage.batches import BatchLedger, awaited
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.lock import WriterLock
 from hippo_lit.storage.publish import open_current
@@ -119,16 +122,19 @@ class HippoLit:
         papers: Iterable[Paper | Mapping[str, Any]],
         *,
         progress: Progress | None = None,
+        budget: Budget | None = None,
     ) -> Counts:
         """Add papers, or further sources' views of papers that are there, and bring the index up to date.
 
         Papers may be dicts with at least id and title or abstract. What was added before is not done
-        again. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored then),
-        IndexLockedError while another process writes, ModelError, StoreError.
+        again. Where the chat model fails, or the `budget` ends, the papers are indexed without the facts
+        that are missing, and `hippo` answers are called degraded until a later run has found them; `build`
+        says how many. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored
+        then), IndexLockedError while another process writes, EmbeddingError, StoreError.
         """
         with self._writing():
             counts = self.put(papers)
-            self.build(progress=progress)
+            self.build(progress=progress, budget=budget)
         return counts
 
     def put(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
@@ -143,24 +149,72 @@ class HippoLit:
                     batch = []
             return counts + self.store.put_papers(batch)
 
-    def build(self, *, progress: Progress | None = None) -> Built:
-        """Extract, embed and publish what is new in the store; nothing is done where nothing is new."""
+    def build(
+        self,
+        *,
+        progress: Progress | None = None,
+        budget: Budget | None = None,
+        batch: Literal["submit", "wait"] | None = None,
+    ) -> Built:
+        """Extract, embed and publish what is new in the store; nothing is done where nothing is new.
+
+        `budget` ends the calls of the chat model. With `batch` these go into jobs of the provider's Batch
+        API: "submit" collects what is answered and comes back at once, "wait" when all is. A chat model's
+        failures are no errors: they are in what is returned. Raises ConfigError, EmbeddingError,
+        IndexLockedError, StoreError.
+        """
         with (
             self._writing(),
             Cache(assemble.cache_path(self.settings, self.path), on_write_error="raise") as cache,
+            ExitStack() as opened,
         ):
+            report = progress or silent
             indexer = Indexer(
                 self.path,
                 self.store,
                 assemble.cached(self._plain_embedder, cache),
-                assemble.make_extractor(self.settings, self._chat, cache, self._prompts),
+                assemble.make_extractor(
+                    self.settings,
+                    self._chat,
+                    cache,
+                    self._prompts,
+                    budget=budget,
+                    held=awaited(self.path) if batch is None else frozenset(),
+                ),
                 assemble.make_recipe(self.settings),
+                report,
             )
-            if progress is not None:
-                indexer = replace(indexer, progress=progress)
+            if batch is not None:
+                ledger = opened.enter_context(BatchLedger(self.path))
+                run = assemble.make_batch_run(
+                    self.settings,
+                    self._chat,
+                    cache,
+                    self.store,
+                    ledger,
+                    self._prompts,
+                    budget=budget,
+                    wait=batch == "wait",
+                )
+                indexer.extraction = replace(run, progress=report)
             built = indexer.build()
             self.refresh()
             return built
+
+    def estimate(self, papers: Iterable[Paper | Mapping[str, Any]] = (), *, batch: bool = False) -> Estimate:
+        """What adding `papers` and building would take of models, by batch jobs where `batch` is set.
+
+        No model is asked and nothing is stored. Raises DataError, StoreError.
+        """
+        return estimate(
+            self.path,
+            self.settings,
+            map(_cleaned, papers),
+            embedder=self._plain_embedder,
+            chat=self._chat,
+            prompts=self._prompts,
+            batch=batch,
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

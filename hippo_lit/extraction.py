@@ -26,19 +26,25 @@ def silent(stage: str, done: int, total: int) -> None:
 class Extracted:
     """What a run left behind: `done` by passage hash, whenever it was extracted, and `new` of this run.
 
-    `failures` are the messages of passages that were tried in vain. `left` counts those that were not
-    tried, and `stopped` says why: the budget is used up, the account is refused, replies are awaited.
+    `failed` has the message of each passage that was tried in vain, by hash. `left` counts those that were
+    not tried, and `stopped` says why: the budget is used up, the account is refused, replies are awaited.
+    `notes` tell what else a person should know.
     """
 
     done: Mapping[str, Extraction]
     new: int = 0
-    failures: tuple[str, ...] = ()
+    failed: Mapping[str, str] = field(default_factory=dict)
     left: int = 0
     stopped: str = ""
     pending: bool = False
     """Whether jobs were submitted whose replies will come."""
     degraded: bool = False
     """Whether it stopped because a model or an account failed, not because it was told to."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        return tuple(self.failed.values())
 
 
 class Extracting(Protocol):
@@ -65,7 +71,7 @@ class ExtractionRun:
         """All extractions, what is new, what failed and what is left. Raises StoreError."""
         done = self.store.extractions(self.extractor.name, hashes)
         missing = {h: p for h, p in zip(hashes, passages, strict=True) if h not in done}
-        failures: list[str] = []
+        failed: dict[str, str] = {}
         untried: list[ChatModelError] = []
         new = 0
         self.progress("extract", 0, len(missing))
@@ -82,17 +88,17 @@ class ExtractionRun:
                         untried.append(outcome)
                     else:
                         found.append((text_hash, outcome))
-                        failures.append(f"{passage.paper_id}: {outcome}")
-                    self.progress("extract", new + len(failures) + len(untried), len(missing))
+                        failed[text_hash] = f"{passage.paper_id}: {outcome}"
+                    self.progress("extract", new + len(failed) + len(untried), len(missing))
             finally:  # what was found before an interruption is kept
                 for text_hash, refused in self._keep(found):
                     del done[text_hash]
                     new -= 1
-                    failures.append(f"{missing[text_hash].paper_id}: {refused}")
+                    failed[text_hash] = f"{missing[text_hash].paper_id}: {refused}"
         return Extracted(
             done,
             new,
-            tuple(failures),
+            failed,
             len(untried),
             stopped=_why(untried),
             pending=any(error.kind == "pending" for error in untried),

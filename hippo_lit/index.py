@@ -63,7 +63,7 @@ class Built:
 
     `failed` passages were tried in vain, `left` ones were not tried, for the reason in `stopped`; both are
     indexed without facts and taken up by the next run. `degraded`: it stopped because a model or an account
-    failed. `pending`: batch jobs were submitted whose replies will come.
+    failed. `pending`: batch jobs were submitted whose replies will come. `notes` tell what else was done.
     """
 
     snapshot: str
@@ -77,6 +77,7 @@ class Built:
     stopped: str = ""
     degraded: bool = False
     pending: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,4 +284,5 @@ def _built(state: str, facts: Extracted, *, published: bool, papers: int, passag
         stopped=facts.stopped,
         degraded=facts.degraded,
         pending=facts.pending,
+        notes=facts.notes,
     )

@@ -20,6 +20,8 @@ Exit codes
   4    a paper source failed
   5    a model failed; from `index`: some passages got no facts
   6    the index cannot be read or written
+  7    `index` ended early as told: the budget is used up, or replies of
+       batch jobs are awaited; the next run goes on
   70   a bug in hippo-lit
   130  interrupted
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,10 +19,12 @@ from hippo_lit.text import clean
 
 if TYPE_CHECKING:
     from hippo_lit.cli.index_report import Source
+    from hippo_lit.config import Settings
     from hippo_lit.sources.files import FileSource, SourceReport
     from hippo_lit.types import Paper
 
 EXIT_FAILURES = 5
+EXIT_UNFINISHED = 7
 MOCK = "mock"
 _Paths = Annotated[
     list[str],
@@ -34,6 +36,28 @@ _Paths = Annotated[
 ]
 _Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first record that is not a paper.")]
 
+_MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", min=0, metavar="N", help="Stop asking the chat model before this many tokens."
+    ),
+]
+_MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost-usd", min=0.0, metavar="X", help="Stop asking it before this cost; needs its prices."
+    ),
+]
+_Estimate = Annotated[
+    bool, typer.Option("--estimate", help="Only tell what the run would take of models; nothing is changed.")
+]
+_Batch = Annotated[
+    bool, typer.Option("--batch", help="Ask by jobs of the provider's Batch API, at a lower price.")
+]
+_UntilDone = Annotated[
+    bool, typer.Option("--until-done", help="With --batch: wait for all jobs, which may take a day.")
+]
+
 
 def index(
     paths: _Paths,
@@ -41,6 +65,11 @@ def index(
     config: Config = None,
     overrides: Overrides = None,
     strict: _Strict = False,
+    max_tokens: _MaxTokens = None,
+    max_cost_usd: _MaxCost = None,
+    estimate: _Estimate = False,
+    batch: _Batch = False,
+    until_done: _UntilDone = False,
     as_json: AsJson = False,
 ) -> None:
     """Add papers from files to an index, made if absent.
@@ -51,20 +80,35 @@ def index(
     the index already is not done again. Where a model fails on some passages, the papers are indexed all
     the same, without the facts of these passages; the exit code is then 5, and the next run tries them again.
     Interrupted, it keeps what was done; run again, it goes on.
+
+    A budget (--max-tokens, --max-cost-usd) ends a run early: what was paid for is kept and indexed, the exit
+    code is 7, and the next run goes on. With --batch, jobs are submitted and the command comes back with
+    exit code 7 as long as replies are awaited; run again with --batch, from anywhere, it collects them.
     """
+    if until_done and not batch:
+        raise typer.BadParameter("--until-done waits for the jobs of --batch; give both")
+    if estimate:
+        _tell_estimate(paths, folder, read_settings(config, overrides), strict, batch, as_json)
+        return
+    from hippo_lit import assemble
     from hippo_lit.api import HippoLit
     from hippo_lit.cli.index_report import Outcome
+    from hippo_lit.models.guard import Budget
     from hippo_lit.models.usage import UsageMeter
 
     began = perf_counter()
     settings = read_settings(config, overrides)
+    budget = Budget(max_tokens, max_cost_usd)
+    if max_cost_usd is not None:
+        assemble.make_guard(settings, budget)  # a price that is missing is known before anything is read
     sources = [source for path in paths for source in _sources(path, strict)]
     papers = chain.from_iterable(source.papers() for source in sources)
     meter = UsageMeter()
     try:
         with HippoLit.open(folder, settings) as lit, meter.active(), reporting() as report:
             counts = lit.put(counted(papers, report, "read"))
-            built = lit.build(progress=report)
+            how: Literal["submit", "wait"] = "wait" if until_done else "submit"
+            built = lit.build(progress=report, budget=budget, batch=how if batch else None)
     except KeyboardInterrupt:
         say("interrupted; what was done is kept: run the same command again to go on")
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -74,8 +118,26 @@ def index(
         print_json(outcome.as_json())
     else:
         typer.echo(outcome.summary())
-    if built.failed:
+    if built.failed or built.degraded:
         raise typer.Exit(EXIT_FAILURES)
+    if built.left:
+        raise typer.Exit(EXIT_UNFINISHED)
+
+
+def _tell_estimate(
+    paths: list[str], folder: str, settings: Settings, strict: bool, batch: bool, as_json: bool
+) -> None:
+    from hippo_lit.cli.index_report import estimate_lines
+    from hippo_lit.estimate import estimate
+
+    sources = [source for path in paths for source in _sources(path, strict)]
+    papers = chain.from_iterable(source.papers() for source in sources)
+    with reporting() as report:
+        told = estimate(Path(folder).expanduser(), settings, counted(papers, report, "read"), batch=batch)
+    if as_json:
+        print_json({"index": folder, "batch": batch, **asdict(told)})
+    else:
+        typer.echo("\n".join(estimate_lines(told, batch=batch)))
 
 
 def _sources(path: str, strict: bool) -> list[Source]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,10 @@ class AwaitingChat:
         cached: CachedChat,
         wanted: Callable[[Request], None],
         known: Mapping[str, Reply | ChatModelError] | None = None,
+        *,
+        forgetful: bool = True,
     ) -> None:
+        self._forgetful = forgetful
         self._cached = cached
         self._wanted = wanted
         self._known = known or {}
@@ -56,6 +59,31 @@ class AwaitingChat:
                 self._seen.add(key)
                 self._wanted(Request(key, tuple(messages), schema))
         raise ChatModelError("the reply is awaited", model=self.name, status=None, kind="pending")
+
+    def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
+        """Drop the kept reply as CachedChat does; nothing where this chat is not `forgetful`."""
+        if self._forgetful:
+            self._cached.forget(messages, schema=schema)
+
+
+class HoldingChat:
+    """A `ChatModel` over `cached` that does not ask what batch jobs will answer: that would be paid twice."""
+
+    def __init__(self, cached: CachedChat, held: Collection[str]) -> None:
+        self._cached = cached
+        self._held = held
+
+    @property
+    def name(self) -> str:
+        return self._cached.name
+
+    def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
+        """As `cached`; ChatModelError of kind "pending" for a call that is held and has no reply yet."""
+        key = self._cached.key(messages, schema)
+        if key in self._held and self._cached.kept(key) is None:
+            why = "replies of batch jobs are awaited: `hippo-lit index --batch` collects them"
+            raise ChatModelError(why, model=self.name, status=None, kind="pending")
+        return self._cached.complete(messages, schema=schema)
 
     def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
         """Drop the kept reply, as CachedChat does."""

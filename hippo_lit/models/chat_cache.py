@@ -15,7 +15,7 @@ from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
 from hippo_lit.types import Message, Reply, Usage
 
-_CUT_OFF = ("length", "content_filter")
+CUT_OFF = ("length", "content_filter")
 
 
 class CachedChat:
@@ -80,12 +80,12 @@ class CachedChat:
 
     def keep(self, replies: Mapping[str, Reply]) -> None:
         """Keep replies that came another way, by key, in one transaction."""
-        rows = {key: _kept(reply) for key, reply in replies.items() if reply.finish_reason not in _CUT_OFF}
+        rows = {key: _kept(reply) for key, reply in replies.items() if reply.finish_reason not in CUT_OFF}
         self._cache.put_replies(rows)
 
     def _pay(self, key: str, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
         reply = self._chat.complete(messages, schema=schema)
-        if reply.finish_reason not in _CUT_OFF:
+        if reply.finish_reason not in CUT_OFF:
             self._cache.put_reply(key, _kept(reply))
         return reply
 

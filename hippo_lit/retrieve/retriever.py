@@ -125,7 +125,9 @@ class Retriever:
                 papers = self._explained(papers, answer, signals)
         spread = answer.spread
         if mode == "hippo" and (failures := self.snapshot.about["failures"]):
-            reason = _join(reason, f"{failures} passages have no facts since their extraction failed")
+            reason = _join(
+                reason, f"{failures} passages have no facts: their extraction failed or is to come"
+            )
             failed = True
         return RetrievalResult(
             query,

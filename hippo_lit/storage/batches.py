@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -118,3 +119,12 @@ class BatchLedger:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def awaited(folder: Path) -> frozenset[str]:
+    """The requests of all jobs that are out, at any server; none where there is no ledger."""
+    if not (folder / LEDGER).is_file():
+        return frozenset()
+    with closing(Database(folder / LEDGER, "ro")) as db:
+        db.check(_APPLICATION_ID, _VERSION)
+        return frozenset(str(row[0]) for row in db.rows("SELECT key FROM requests"))
