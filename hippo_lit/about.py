@@ -36,10 +36,10 @@ class IndexDescription:
     """What an index holds and what it was built with.
 
     `stored` counts the papers in the store, `papers` those that retrieval sees; they differ while a run was
-    interrupted. `untried` counts texts without facts that were not asked about yet (the budget or the account
-    ended, batch jobs are out). `recipe_changes` maps what differs from the default recipe to (value, default).
-    `bytes_on_disk` is by part. Without a published snapshot (`snapshot` is "") all but `stored` and
-    `bytes_on_disk` is empty.
+    interrupted. `untried` counts texts without facts that were not asked about yet (budget or account
+    ended, batch jobs are out). `recipe_changes` maps what differs from the default recipe to
+    (value, default). `bytes_on_disk` is by part. Without a published snapshot (`snapshot` is "") all
+    but `stored` and `bytes_on_disk` is empty.
     """
 
     path: str

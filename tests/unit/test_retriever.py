@@ -253,7 +253,7 @@ def test_failed_extractions_degrade_and_say_so(tmp_path: Path) -> None:
     made = four_papers(tmp_path, found={"Gamma": DOWN})
     result = retriever(made).retrieve("who likes Beta?", 5)
     assert (result.route, result.degraded) == ("hippo", True)
-    assert result.reason == "1 passages have no facts since their extraction failed"
+    assert result.reason == "1 passages have no facts: their extraction failed or is to come"
     assert not retriever(made).retrieve("who likes Beta?", 5, "hybrid").degraded
 
 
