@@ -134,11 +134,9 @@ class CachedEmbedder:
         """How many distinct texts `embed_parts` would have to read; nothing is embedded."""
         rendered = [self.render(text, "passage") for text in texts]
         if getattr(self._embedder, "embed_parts", None) is None:
-            parts = [
-                [text, *(text[start:end] for start, end in group)]
-                for text, group in zip(texts, spans, strict=True)
-            ]
-            keys = [[content_hash(self.render(part, "passage")) for part in row] for row in parts]
+            keys = [[content_hash(text)] for text in rendered]
+            for row, text, group in zip(keys, texts, spans, strict=True):  # as `embed_apart` has them read
+                row.extend(content_hash(self.render(text[start:end], "fact")) for start, end in group)
             return len(self._load(self.space, keys, {}))
         return len(self._load(f"{self.space}/parts", _part_keys(rendered, spans), {}))
 

@@ -11,8 +11,8 @@ import pytest
 import hippo_lit
 
 EXPORTS = """
-    ArxivMockClient BM25Index CitationGraph Fact FileSource HippoLit HippoLitError Paper RankedPaper
-    RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus first_sentences
+    ArxivMockClient BM25Index Budget CitationGraph Fact FileSource HippoLit HippoLitError Paper
+    RankedPaper RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus first_sentences
     load_settings
 """.split()
 
