@@ -112,27 +112,27 @@ class BatchRun:
     # -- collecting
 
     def _collect(self) -> bool:
-        """Take in the answers of every job that has ended; whether the provider could be asked."""
+        """Take in the answers of every job that has ended; whether each could be looked up."""
         answered = requests = 0
-        try:
-            for job in self._jobs():
-                requests += job.requests
+        reached = True
+        for job in self._jobs():
+            try:
                 batch = self._look_up(job)
-                if batch is None:
-                    requests -= job.requests
-                elif batch.ended:
+                if batch is not None and batch.ended:
                     self._take_in(job, batch)
-                    answered += job.requests
-                else:
-                    answered += batch.completed + batch.failed
-        except ChatModelError as error:
-            self._note(f"the jobs cannot be looked up: {error.message}")
-            if error.account_wide:
-                self.guard.stop(error)
-            return False
+            except ChatModelError as error:
+                self._note(f"job {job.batch_id or job.file_id} cannot be looked up: {error.message}")
+                reached = False
+                if error.kind in ("auth", "quota"):
+                    self.guard.stop(error)
+                    return False
+                continue  # the other jobs may be reached all the same
+            if batch is not None:
+                requests += job.requests
+                answered += job.requests if batch.ended else batch.completed + batch.failed
         if requests:
             self.progress("batch", answered, requests)
-        return True
+        return reached
 
     def _look_up(self, job: Job) -> Batch | None:
         """The job at the provider, submitted now where it turns out that it was not; None for no job."""

@@ -25,10 +25,12 @@ class Budget:
 
     A call starts only if what the server has reported so far, plus what the calls in flight may take,
     plus what this one may take, stays within every limit; a call that must wait for others to end waits.
-    What a call may take is the estimate of its prompt with a margin of a quarter, plus `llm.max_tokens`.
-    So a limit is exceeded only where a server counts a prompt by more than that margin, does not keep
-    to max_tokens, charges for attempts it reported nothing of (time-outs, broken connections), or reports
-    a reply that had to be asked for again. Up to one call's worth of a budget may stay unused.
+    What a call may take is the estimate of its prompt with a margin of a quarter, plus `llm.max_tokens`;
+    it counts as taken where the server does not report what was. So a limit is exceeded only where a
+    server counts a prompt by more than that margin, does not keep to max_tokens, charges for attempts it
+    reported nothing of (time-outs, broken connections), or for a reply that had to be asked for again
+    within the call. Up to one call's worth of a budget may stay unused. Requests of batch jobs count with
+    what they may take when they are submitted.
     """
 
     max_tokens: int | None = None
@@ -106,10 +108,9 @@ class Guard:
 
     def settle(self, reserved: _Sum, usage: Usage, error: ChatModelError | None = None) -> None:
         """Give a reservation back, for what the call took in truth."""
-        tokens = usage.prompt_tokens + usage.completion_tokens
         with self._free:
             self._reserved -= reserved
-            self._spent += _Sum(tokens, usage.cost_usd or 0.0)
+            self._spent += self._taken(reserved, usage)
             self._judge(error)
             self._free.notify_all()
 
@@ -118,6 +119,15 @@ class Guard:
         with self._free:
             self._stopped = self._stopped or error
             self._free.notify_all()
+
+    def _taken(self, reserved: _Sum, usage: Usage) -> _Sum:
+        tokens = usage.prompt_tokens + usage.completion_tokens
+        if usage.calls and not tokens:
+            return reserved  # the server does not say
+        usd = usage.cost_usd
+        if usd is None:
+            usd = self._price.cost(usage.prompt_tokens, usage.completion_tokens) if self._price else 0.0
+        return _Sum(tokens, usd)
 
     def _judge(self, error: ChatModelError | None) -> None:
         failed = error is not None and error.kind in _SERVER

@@ -218,6 +218,24 @@ def test_jobs_that_cannot_be_looked_up_are_not_lost(tmp_path: Path) -> None:
         assert len(server.jobs) == 1
 
 
+def test_a_job_that_is_not_known_does_not_hide_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_api, "MAX_REQUESTS", 2)
+    with BatchServer(answer) as server:
+        run(tmp_path, server)
+        server.finish("batch_2")
+        server.disturb("GET /batches/batch_1", status(404, "no such batch"))
+        built = run(tmp_path, server)
+        assert (built.extracted, built.left, built.pending, len(server.jobs)) == (1, 2, True, 2)
+        assert "no such batch" in built.notes[0]
+        monkeypatch.setattr(batching, "_LOST_S", 0.0)  # two days later
+        server.disturb("GET /batches/batch_1", status(404, "no such batch"))
+        later = run(tmp_path, server)
+        assert "does not know job batch_1 any more" in later.notes[0]
+        assert len(server.jobs) == 3  # asked again: one online, one in a job
+
+
 # -- bad ends
 
 

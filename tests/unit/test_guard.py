@@ -93,6 +93,12 @@ def test_usd_are_counted_at_the_model_prices() -> None:
     assert "0.0021 of 0.0022 USD are spent" in guard.stopped.message
 
 
+def test_a_server_that_reports_nothing_is_reckoned_at_the_worst() -> None:
+    chat = FakeChatModel(lambda _: "yes")  # whose usage is one call of no tokens
+    guard = Guard(Budget(max_tokens=300), max_reply_tokens=90)
+    assert kinds(ask(GuardedChat(chat, guard), range(8), concurrency=1)) == ["ok"] * 2 + ["budget"] * 6
+
+
 def test_a_budget_in_usd_needs_prices_and_says_which() -> None:
     with pytest.raises(ConfigError, match=r"llm\.price_in_per_million and llm\.price_out_per_million"):
         Guard(Budget(max_cost_usd=1.0))

@@ -12,8 +12,8 @@ import hippo_lit
 
 EXPORTS = """
     ArxivMockClient BM25Index Budget CitationGraph Fact FileSource HippoLit HippoLitError Paper
-    RankedPaper RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus first_sentences
-    load_settings
+    RankedPaper RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus
+    first_sentences load_settings
 """.split()
 
 # What costs seconds or megabytes to import; whoever only imports a module of ours must not pay for it.
