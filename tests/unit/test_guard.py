@@ -96,7 +96,9 @@ def test_usd_are_counted_at_the_model_prices() -> None:
 def test_a_server_that_reports_nothing_is_reckoned_at_the_worst() -> None:
     chat = FakeChatModel(lambda _: "yes")  # whose usage is one call of no tokens
     guard = Guard(Budget(max_tokens=300), max_reply_tokens=90)
-    assert kinds(ask(GuardedChat(chat, guard), range(8), concurrency=1)) == ["ok"] * 2 + ["budget"] * 6
+    assert (
+        kinds(ask(GuardedChat(chat, guard), range(8), concurrency=1)) == ["ok"] * 3 + ["budget"] * 5
+    )  # 100 tokens each
 
 
 def test_a_budget_in_usd_needs_prices_and_says_which() -> None:
@@ -161,5 +163,5 @@ def test_tokens_are_near_those_of_gpt_4o() -> None:
     assert abs(count_tokens(reply) - 22) <= 4
     assert count_tokens(" \n ") == 0
     assert prompt_tokens([Message("system", text)] * 2) == 2 * (count_tokens(text) + 4)
-    assert extraction_tokens([Message("user", text)], None) == 95 + count_tokens(text)
+    assert extraction_tokens([Message("user", text)], None) == 75 + count_tokens(text)
     assert extraction_tokens([Message("user", text)], 50) == 50
