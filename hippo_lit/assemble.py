@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hippo_lit.models.guard import Budget, Guard, Price
     from hippo_lit.storage.batches import BatchLedger
     from hippo_lit.storage.store import Store
+    from hippo_lit.sources.live.services import Services
 
 CACHE = "cache.db"
 
@@ -224,6 +225,13 @@ def make_filter(
                 cutoff=chosen.cutoff,
                 max_facts=chosen.max_facts,
             )
+
+
+def make_services(settings: Settings) -> Services:
+    """The paper services of `[sources]`; close them after use."""
+    from hippo_lit.sources.live.services import Services
+
+    return Services(settings.sources)
 
 
 def make_recipe(settings: Settings) -> Recipe:

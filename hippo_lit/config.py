@@ -182,6 +182,33 @@ class HybridSettings(_Section):
     dense_share: Share = 0.7
 
 
+class SourcesSettings(_Section):
+    """Paper services: how they are asked, and where their answers are kept.
+
+    `mailto` is your address for OpenAlex and Crossref, which serve those who give one faster. Requests to one
+    service lie `…_interval_s` apart, for all processes that share `cache`. A fetch with all its requests ends
+    after `deadline_s`. Answers are kept for `max_age_days` in `cache`, unset: a folder of this account.
+    """
+
+    mailto: str | None = Field(default=None, pattern=r"^[^@\s]+@[^@\s]+$")
+    limit: Count = 100
+    timeout_s: Seconds = 30.0
+    deadline_s: Seconds = 900.0
+    max_attempts: Count = 5
+    cache: Path | None = None
+    max_age_days: Weight = 7.0
+    arxiv_url: str = "https://export.arxiv.org/api"
+    arxiv_interval_s: Weight = 3.0
+    s2_url: str = "https://api.semanticscholar.org/graph/v1"
+    s2_interval_s: Weight = 1.0
+    s2_key_env: str = "S2_API_KEY"
+    openalex_url: str = "https://api.openalex.org"
+    openalex_interval_s: Weight = 0.2
+    openalex_key_env: str = "OPENALEX_API_KEY"
+    crossref_url: str = "https://api.crossref.org"
+    crossref_interval_s: Weight = 0.4
+
+
 class CacheSettings(_Section):
     """Where vectors and model replies are kept: in the index folder, or in a file that indexes share."""
 
@@ -201,6 +228,7 @@ class Settings(_Section):
     rank: RankSettings = RankSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    sources: SourcesSettings = SourcesSettings()
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()
     hybrid: HybridSettings = HybridSettings()

@@ -12,7 +12,7 @@ from typing import Any
 from hippo_lit.errors import ChatModelError
 from hippo_lit.models.dialect import Dialect, ResponseFormat
 from hippo_lit.models.endpoint import Endpoint
-from hippo_lit.models.retry import CallFailed, RetryPolicy
+from hippo_lit.retry import CallFailed, RetryPolicy
 from hippo_lit.types import Message, Reply, Usage
 
 _BELIEVED = 2  # a 500 cured by a lesser format may be chance once; the second time it is the format

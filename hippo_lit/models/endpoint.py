@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from hippo_lit.errors import ConfigError
-from hippo_lit.models.retry import CallFailed, Pace, RetryPolicy, retry_after_s
+from hippo_lit.retry import CallFailed, Pace, RetryPolicy, retry_after_s
 
 if TYPE_CHECKING:
     from openai import OpenAI

@@ -1,0 +1,323 @@
+"""Requests to one paper service: paced, tried again, timed, and their answers kept.
+
+One layer over httpx2 (it comes with `openai`) instead of the services' client libraries, since none of them
+keeps a time-out for the whole answer, a total deadline, answers on disk, and a pace that other processes
+keep too; what each lacks beyond that stands in the module of its service.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlencode, urlsplit
+
+from hippo_lit.errors import ConfigError, SourceError
+from hippo_lit.retry import CallFailed, RetryPolicy, retry_after_s
+from hippo_lit.sources.live.responses import Responses
+from hippo_lit.sources.live.turns import SharedTurns
+from hippo_lit.text import clean
+
+if TYPE_CHECKING:
+    from httpx2 import Client, Response
+
+T = TypeVar("T")
+Params = Mapping[str, str]
+
+MAX_BODY_BYTES = 128 * 2**20
+_REDIRECTS = 3
+_DETAIL_CHARS = 300
+_ADVICE = {
+    "auth": "Check the key in the environment variable of sources.{name}_key_env, if this service takes one.",
+    "not_found": "Check the id.",
+    "bad_request": "The service does not understand this request: check the query or the id.",
+    "rate_limit": "Try again later; what was fetched is kept.",
+    "server": "The service is in trouble: try again later; what was fetched is kept.",
+    "timeout": "Try again later, or raise sources.timeout_s or sources.deadline_s; what was fetched is kept.",
+    "connection": "Check the network, and sources.{name}_url; what was fetched is kept.",
+    "empty_reply": "Try again later.",
+    "unreadable": "Try again later; if it stays so, check sources.{name}_url and any proxy on the way.",
+    "budget": "Allow more requests, or run it again: what was fetched is not asked for again.",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a service is used. `interval_s` lies between two requests, by whomever on this machine;
+    `deadline_s` is for a whole fetch with all its requests. `headers` and `params` go with every request;
+    they do not tell answers apart. `secret` is a key among them, which appears in no message.
+    """
+
+    base_url: str
+    interval_s: float
+    timeout_s: float = 30.0
+    deadline_s: float = 900.0
+    max_attempts: int = 5
+    wait_s: float = 1.0
+    headers: Mapping[str, str] = field(default_factory=dict)
+    params: Params = field(default_factory=dict)
+    secret: str = ""
+
+
+class Service:
+    """One paper service. Safe to share between threads."""
+
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        terms: Terms,
+        responses: Responses,
+        words: Callable[[bytes], str] | None = None,
+    ) -> None:
+        """`name` is that of the settings ("s2"), `title` the one for people; `words` finds what an answer
+        with an error status says in prose. Raises ConfigError.
+        """
+        if urlsplit(terms.base_url).scheme not in ("http", "https") or not urlsplit(terms.base_url).hostname:
+            key = f"sources.{name}_url"
+            raise ConfigError(f"{key} = {terms.base_url!r} is no address (http://… or https://…)", key=key)
+        self.name = name
+        self.title = title
+        self.terms = terms
+        self.responses = responses
+        self.words = words or _words
+        self.turns = SharedTurns(responses.folder / f"{name}.turn", terms.interval_s)
+        self._lock = threading.Lock()
+        self._client: Client | None = None
+
+    def begin(self, max_requests: int | None = None) -> Fetch:
+        """A fetch, whose deadline starts now."""
+        return Fetch(self, max_requests)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+    def client(self) -> Client:
+        import httpx2
+
+        with self._lock:
+            if self._client is None:
+                self._client = httpx2.Client(headers=dict(self.terms.headers))
+            return self._client
+
+    def error(self, failed: CallFailed, what: str) -> SourceError:
+        """The failure for people: what happened, and what to do."""
+        tries = f" after {failed.attempts} attempts" if failed.attempts > 1 else ""
+        status = f"HTTP {failed.status}: " if failed.status else ""
+        wait = f" It asks to wait {failed.retry_after_s:.0f} s." if failed.retry_after_s else ""
+        advice = _ADVICE[failed.kind].format(name=self.name)
+        return SourceError(
+            f"{self.title} did not answer {what}{tries}: {status}{failed.detail}.{wait} {advice}",
+            source=self.name,
+            status=failed.status,
+            retry_after_s=failed.retry_after_s,
+            kind=failed.kind,
+            attempts=failed.attempts,
+        )
+
+    def redact(self, text: str) -> str:
+        if self.terms.secret:
+            text = text.replace(self.terms.secret, "***")
+        text = clean(text).rstrip(".")
+        return text if len(text) <= _DETAIL_CHARS else text[:_DETAIL_CHARS] + "…"
+
+
+class Fetch:
+    """The requests of one fetch, under one deadline. `requests` counts those that reached the network."""
+
+    def __init__(self, service: Service, max_requests: int | None = None) -> None:
+        self.service = service
+        self.requests = 0
+        self._max_requests = max_requests
+        self._until = time.monotonic() + service.terms.deadline_s
+
+    def missing(self, ids: Iterable[str]) -> SourceError:
+        """The error for ids that the service does not know."""
+        asked = ", ".join(ids)
+        return SourceError(
+            f"{self.service.title} knows no paper {asked}. Check the id.",
+            source=self.service.name,
+            status=404,
+            retry_after_s=None,
+            kind="not_found",
+        )
+
+    def json(
+        self,
+        path: str,
+        params: Params,
+        read: Callable[[Any], T],
+        *,
+        what: str,
+        body: Mapping[str, Any] | None = None,
+    ) -> T:
+        """`read` of the JSON that answers GET `path`, or POST where there is a `body`; see `get`."""
+        return self.get(path, params, lambda raw: read(_json(raw)), what=what, body=body)
+
+    def get(
+        self,
+        path: str,
+        params: Params,
+        read: Callable[[bytes], T],
+        *,
+        what: str,
+        body: Mapping[str, Any] | None = None,
+    ) -> T:
+        """`read` of the body that answers a request, kept if it was read well.
+
+        `read` raises `unreadable` for a body that is not what was asked for; the request is then tried
+        again. `what` names the request in errors ("to the search …"). Raises SourceError (source, status,
+        retry_after_s, kind, attempts).
+        """
+        terms = self.service.terms
+        url = f"{terms.base_url.rstrip('/')}/{path.lstrip('/')}"
+        request = f"{url}?{urlencode(params)}\n{json.dumps(body, sort_keys=True) if body else ''}"
+        if (kept := self.service.responses.get(request)) is not None:
+            try:
+                return read(kept)
+            except CallFailed:
+                pass  # damaged since: fetched again
+
+        def attempt(seconds: float) -> T:
+            self._count()
+            raw = self._send(url, {**params, **terms.params}, body, seconds)
+            value = read(raw)
+            self.service.responses.put(request, raw)
+            return value
+
+        policy = RetryPolicy(
+            max_attempts=terms.max_attempts,
+            timeout_s=terms.timeout_s,
+            deadline_s=max(0.0, self._left()),
+            wait_s=terms.wait_s,
+            longest_wait_s=60.0,
+        )
+        try:
+            return policy.run(attempt, self)
+        except CallFailed as failed:
+            raise self.service.error(failed, what) from failed
+
+    def wait_turn(self) -> float:
+        """Wait for a turn; the deadline passes meanwhile, so nothing is added to it."""
+        if self._left() <= 0:
+            raise CallFailed("timeout", f"the fetch took longer than {self.service.terms.deadline_s:g} s")
+        self.service.turns.wait_turn(self._left())
+        return 0.0
+
+    def _left(self) -> float:
+        return self._until - time.monotonic()
+
+    def _count(self) -> None:
+        if self._max_requests is not None and self.requests >= self._max_requests:
+            raise CallFailed("budget", f"all {self._max_requests} requests that were allowed are made")
+        self.requests += 1
+
+    def _send(self, url: str, params: Params, body: Mapping[str, Any] | None, seconds: float) -> bytes:
+        import httpx2
+
+        client, until = self.service.client(), time.monotonic() + seconds
+        method = "GET" if body is None else "POST"
+        request = client.build_request(method, url, params=dict(params), json=body, timeout=seconds)
+        late = CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True)
+        try:
+            for _ in range(_REDIRECTS + 1):
+                response = client.send(request, stream=True)
+                try:
+                    if (following := self._redirected(response)) is None:
+                        return self._body(response, until, late)
+                    request = following
+                finally:
+                    response.close()
+        except httpx2.TimeoutException as error:
+            raise late from error
+        except (httpx2.RequestError, httpx2.InvalidURL) as error:
+            detail = self.service.redact(str(error)) or type(error).__name__
+            raise CallFailed("connection", detail, again=True) from error
+        raise CallFailed("unreadable", f"more than {_REDIRECTS} redirects")
+
+    def _redirected(self, response: Response) -> Any:
+        """The request that a redirect leads to, within the same host only: headers may hold a key."""
+        following = response.next_request
+        if following is None:
+            return None
+        if following.url.host != response.url.host or following.url.scheme not in (
+            "https",
+            response.url.scheme,
+        ):
+            raise CallFailed("unreadable", f"redirected to another host, {following.url.host}")
+        return following
+
+    def _body(self, response: Response, until: float, late: CallFailed) -> bytes:
+        """The whole body of an answer with status 200, in time."""
+        chunks, size = [], 0
+        for chunk in response.iter_bytes():
+            chunks.append(chunk)
+            size += len(chunk)
+            if time.monotonic() > until:
+                raise late
+            if size > MAX_BODY_BYTES:
+                raise CallFailed("unreadable", f"the answer is longer than {MAX_BODY_BYTES:,} bytes")
+        raw = b"".join(chunks)
+        if response.status_code == 200:
+            return raw
+        raise self._refused(response.status_code, raw, retry_after_s(response.headers))
+
+    def _refused(self, status: int, raw: bytes, wait_s: float | None) -> CallFailed:
+        kind, again = _kind(status)
+        if again and wait_s:
+            self.service.turns.hold(wait_s)
+        detail = self.service.redact(self.service.words(raw)) or "no reason given"
+        return CallFailed(kind, detail, again=again, status=status, retry_after_s=wait_s)
+
+
+def unreadable(problem: str) -> CallFailed:
+    """What a reader raises for an answer that is not what was asked for; trying again may help."""
+    return CallFailed("unreadable", problem, again=True)
+
+
+def refused(problem: str) -> CallFailed:
+    """What a reader raises where a service refuses a request although its status says 200."""
+    return CallFailed("bad_request", problem)
+
+
+def _json(raw: bytes) -> Any:
+    try:
+        return json.loads(raw)
+    except (ValueError, RecursionError) as e:
+        raise unreadable(f"the answer is not JSON but begins {_start(raw)!r}") from e
+
+
+def _start(raw: bytes) -> str:
+    return clean(raw[:80].decode("utf-8", "replace"))
+
+
+def _kind(status: int) -> tuple[str, bool]:
+    """The kind of a failure, and whether trying again can help."""
+    if status in (401, 403):
+        return "auth", False
+    if status in (404, 410):
+        return "not_found", False
+    if status in (408, 425):
+        return "timeout", True
+    if status == 429:
+        return "rate_limit", True
+    if status >= 500:
+        return "server", status != 501
+    return "bad_request", False
+
+
+def _words(raw: bytes) -> str:
+    """The service's own words about a failure."""
+    try:
+        told = json.loads(raw)
+    except (ValueError, RecursionError):
+        return _start(raw)
+    if isinstance(told, dict):
+        told = next((told[key] for key in ("message", "error", "detail") if told.get(key)), told)
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
