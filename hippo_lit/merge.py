@@ -38,6 +38,9 @@ def merge_papers(versions: Sequence[Paper]) -> Paper:
         doi=_fullest(paper.doi for paper in distinct),
         venue=_fullest(paper.venue for paper in distinct),
         url=_fullest(paper.url for paper in distinct),
+        ids=_union(paper.ids for paper in distinct),
+        retracted=any(paper.retracted for paper in distinct),
+        open_access=_known_access(distinct),
     )
 
 
@@ -53,3 +56,9 @@ def _author_fullness(authors: tuple[str, ...]) -> tuple[int, int, tuple[str, ...
 
 def _union(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(sorted({item for group in groups for item in group}))
+
+
+def _known_access(papers: Iterable[Paper]) -> bool | None:
+    # One free copy is enough; a source that knows of none may simply not have looked there.
+    known = {paper.open_access for paper in papers} - {None}
+    return any(known) if known else None

@@ -12,9 +12,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from numbers import Integral
 from typing import Any
-from urllib.parse import unquote
 
 from hippo_lit.errors import DataError
+from hippo_lit.identifiers import canonical, from_mapping, of_id, parse
+from hippo_lit.identifiers import clean_doi as clean_doi
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
@@ -30,14 +31,17 @@ _SYNONYMS = {
     "citations": ("citations", "cited_by", "incitations"),
     "venue": ("venue", "journal", "container-title"),
     "url": ("url", "link"),
+    "ids": ("ids", "externalids", "external_ids"),
+    "retracted": ("retracted", "is_retracted", "isretracted"),
+    "open_access": ("open_access", "openaccess", "isopenaccess", "is_oa"),
 }
+_ID_FIELDS = ("arxiv", "arxiv_id", "arxivid", "pmid", "pmcid", "openalex_id", "corpusid", "paperid")
 _NAME_PARTS = (("first", "middle", "last", "suffix"), ("given", "family", "suffix"))
 _AUTHOR_SEPARATOR = re.compile(r"\s+and\s+|\s*;\s*")
 # Four digits alone, or opening a date without separators (20190501).
 _YEAR = re.compile(r"(?<!\d)(\d{4})(?:(?!\d)|(?=(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)))", re.ASCII)
-_DOI = re.compile(r"10\.\d+(?:\.\d+)*/\S+", re.ASCII)
-_DOI_ADDRESS = re.compile(r"(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
-_DOI_LABEL = re.compile(r"doi\s*[:=]?\s*", re.IGNORECASE)
+# What publishers and PubMed put before the title of a retracted paper; "Retraction of …" is the notice.
+_RETRACTED = re.compile(r"\W*(?:retracted|withdrawn)(?: (?:article|paper|chapter))?\s*[:\]]", re.IGNORECASE)
 
 
 def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str = "") -> Paper:
@@ -74,6 +78,8 @@ def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str 
         texts[field] = text
     if not any(texts.values()):
         raise _error(where, paper_id, "title", "has neither a title nor an abstract")
+    doi = clean_doi(first("doi"))
+    own = {name: layers[0][name] for name in _ID_FIELDS if not _missing(layers[0].get(name))}
     return Paper(
         id=paper_id,
         title=texts["title"],
@@ -83,9 +89,14 @@ def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str 
         references=_other_ids(first("references"), paper_id),
         citations=_other_ids(first("citations"), paper_id),
         source=_text(first("source")) or clean(source),
-        doi=clean_doi(first("doi")) or _name(first("doi")),
+        doi=doi or _name(first("doi")),
         venue=_name(first("venue")),
         url=_name(first("url")),
+        ids=_further_ids([own, *values("ids")], implied={of_id(paper_id), *from_mapping({"doi": doi})}),
+        retracted=any(map(_flag, values("retracted"))) or _RETRACTED.match(texts["title"]) is not None,
+        open_access=next(
+            (flag for value in values("open_access") if (flag := _flag(value)) is not None), None
+        ),
     )
 
 
@@ -107,6 +118,9 @@ def paper_to_mapping(paper: Paper) -> dict[str, Any]:
         "doi": paper.doi,
         "venue": paper.venue,
         "url": paper.url,
+        "ids": list(paper.ids),
+        "retracted": paper.retracted,
+        "open_access": paper.open_access,
     }
 
 
@@ -125,24 +139,6 @@ def parse_year(value: Any) -> int | None:
         return next((year for year in found if year in YEARS), None)
     whole = isinstance(value, Integral) or (isinstance(value, float) and value.is_integer())
     return int(value) if whole and not isinstance(value, bool) and value in YEARS else None
-
-
-def clean_doi(value: Any) -> str | None:
-    """The DOI in lower case, without a resolver's address or "doi:"; None where there is none.
-
-    >>> clean_doi("https://doi.org/10.1000/ABC."), clean_doi("n/a")
-    ('10.1000/abc', None)
-    """
-    if not isinstance(value, str):
-        return None
-    text = clean(value)
-    if address := _DOI_ADDRESS.match(text):
-        text = unquote(text[address.end() :])
-    elif label := _DOI_LABEL.match(text):
-        text = text[label.end() :]
-    found = _DOI.match(text)
-    doi = clean(found[0].lower()).rstrip(".,;") if found else ""
-    return doi if _DOI.fullmatch(doi) else None
 
 
 def unique(values: Iterable[str | None]) -> tuple[str, ...]:
@@ -227,6 +223,33 @@ def _author(value: Any) -> str | None:
         if name := clean(" ".join(_text(value.get(part)) or "" for part in parts)):
             return name
     return _name(value.get("author"))
+
+
+def _further_ids(values: Iterable[Any], implied: set[str]) -> tuple[str, ...]:
+    """Canonical identifiers beyond the implied ones, sorted; what is no identifier is left out.
+
+    They come as mappings {kind: value}, as lists of (kind, value), or as texts that say their kind.
+    """
+    found: set[str | None] = set()
+    for value in values:
+        if isinstance(value, Mapping):
+            found.update(from_mapping(value))
+        for item in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(item, str):
+                found.add(parse(item))
+            elif isinstance(item, list | tuple) and len(item) == 2:
+                found.add(canonical(str(item[0]), item[1]))
+    return tuple(sorted(text for text in found if text and text not in implied))
+
+
+def _flag(value: Any) -> bool | None:
+    """True or false as JSON or text says it, or OpenAlex's {"is_oa": …}; None for anything else."""
+    if isinstance(value, Mapping):
+        value = value.get("is_oa")
+    text = value.strip().lower() if isinstance(value, str) else value
+    if text in ("true", "yes", "1", 1):
+        return True
+    return False if text in ("false", "no", "0", 0) else None
 
 
 def _other_ids(value: Any, own: str) -> tuple[str, ...]:

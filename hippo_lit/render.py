@@ -23,7 +23,7 @@ def to_json(result: RetrievalResult) -> dict[str, Any]:
 
         {"query", "mode", "route", "degraded", "reason",
          "papers": [{"paper": {"id", "title", "abstract", "year", "authors", "references", "citations",
-                               "source", "doi", "venue", "url"},
+                               "source", "doi", "venue", "url", "ids", "retracted", "open_access"},
                      "rank", "score", "bm25_score", "graph_distance", "recency_score", "final_score",
                      "scores": {name: number},
                      "path": [{"source", "kind", "target", "detail"}]}],

@@ -16,7 +16,9 @@ class Paper:
 
     `references` are the ids it cites, `citations` the ids that cite it; both may name papers outside
     the corpus. `year` is None where no source states one. `source` names who gave it; sources that
-    were merged are joined by "+" in alphabetical order ("arxiv+s2").
+    were merged are joined by "+" in alphabetical order ("arxiv+s2"). `ids` are what else names it, beside
+    `id` and `doi`, in the canonical form of `identifiers` ("arxiv:1706.03762"), sorted. `retracted` is what
+    any source said; `open_access` is None where none tells.
     """
 
     id: str
@@ -30,6 +32,9 @@ class Paper:
     doi: str | None = None
     venue: str | None = None
     url: str | None = None
+    ids: tuple[str, ...] = ()
+    retracted: bool = False
+    open_access: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

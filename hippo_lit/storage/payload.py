@@ -12,12 +12,15 @@ from hippo_lit.types import Extraction, Fact, Mention, Paper
 _KINDS = {"name", "phrase"}
 _TEXTS = ("id", "title", "abstract", "source")
 _OPTIONAL_TEXTS = ("doi", "venue", "url")
-_LISTS = ("authors", "references", "citations")
+_LISTS = ("authors", "references", "citations", "ids")
+# Fields that came later: left out where a paper has none, so that what was written before them stays equal.
+_LATER: dict[str, Any] = {"ids": [], "retracted": False, "open_access": None}
 
 
 def paper_to_json(paper: Paper) -> str:
     """The same text for equal papers. Raises ValueError where a field is not of its type."""
-    text = _dumps(paper_to_mapping(paper))
+    data = paper_to_mapping(paper)
+    text = _dumps({key: value for key, value in data.items() if key not in _LATER or value != _LATER[key]})
     paper_from_json(text)  # what cannot be read back must never be stored
     return text
 
@@ -29,9 +32,13 @@ def paper_from_json(text: str) -> Paper:
     outside, and takes about fifteen times as long.
     """
     data = _loads(text)
+    for key, default in _LATER.items():
+        data.setdefault(key, default)
     fields: dict[str, Any] = {key: _typed(data, key, str) for key in _TEXTS}
     fields |= {key: _typed(data, key, str, NoneType) for key in _OPTIONAL_TEXTS}
     fields |= {key: tuple(_texts(data, key)) for key in _LISTS}
+    fields["retracted"] = _typed(data, "retracted", bool)
+    fields["open_access"] = _typed(data, "open_access", bool, NoneType)
     return Paper(**fields, year=_typed(data, "year", int, NoneType))
 
 
