@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli import demo, doctor, index, info, search, show
+from hippo_lit.cli import demo, doctor, expand, index, info, search, show
 from hippo_lit.cli.group import Group
 
 EPILOG = """
@@ -17,7 +17,7 @@ Exit codes
        the program that reads the output went away
   2    wrong use: an option, a setting, a prompt, a package not installed
   3    a file or record cannot be read, or there is no such paper
-  4    a paper source failed
+  4    a paper source failed; from `index`, `expand`: what came is indexed
   5    a model failed; from `index`: some passages got no facts
   6    the index cannot be read or written
   7    `index` ended early as told: the budget is used up, or replies of
@@ -60,6 +60,7 @@ def root(
 
 
 app.command()(index.index)
+app.command()(expand.expand)
 app.command()(search.search)
 app.command()(show.show)
 app.command()(info.info)

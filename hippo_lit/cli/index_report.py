@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from hippo_lit.cli.output import say, say_some
 from hippo_lit.estimate import Estimate
+from hippo_lit.errors import SourceError
 from hippo_lit.index import Built
 from hippo_lit.render import printable, usage_text
 from hippo_lit.sources.files import SourceReport
@@ -24,6 +25,11 @@ class Source(Protocol):
     @property
     def report(self) -> SourceReport: ...
 
+    @property
+    def failure(self) -> SourceError | None:
+        """What ended the papers early; all that came before is in."""
+        ...
+
     def papers(self) -> Iterable[Paper]: ...
 
 
@@ -38,8 +44,15 @@ class Outcome:
     usage: Mapping[str, Usage]
     seconds: float
 
+    @property
+    def failures(self) -> list[tuple[Source, SourceError]]:
+        """The sources that are incomplete, and why."""
+        return [(source, source.failure) for source in self.sources if source.failure is not None]
+
     def complain(self) -> None:
-        """Say on stderr what was skipped, what was repaired, and what got no facts."""
+        """Say on stderr what is missing, what was skipped or repaired, and what got no facts."""
+        for source, failure in self.failures:
+            say(f"incomplete: {source.name}: {_count(source.report.papers, 'paper')} came, then: {failure}")
         reports = [source.report for source in self.sources]
         if skipped := sum(report.skipped for report in reports):
             say(f"{_count(skipped, 'record')} skipped:")
@@ -117,7 +130,7 @@ def estimate_lines(told: Estimate, *, batch: bool) -> Iterator[str]:
 
 
 def _source_as_json(source: Source) -> dict[str, Any]:
-    report = source.report
+    report, failure = source.report, source.failure
     return {
         "path": source.name,
         "read": report.read,
@@ -125,6 +138,7 @@ def _source_as_json(source: Source) -> dict[str, Any]:
         "skipped": report.skipped,
         "problems": [str(problem) for problem in report.problems],
         "notes": list(report.notes),
+        "failure": None if failure is None else {"message": failure.message, **failure.fields},
     }
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LABELS = {
     "read": "reading papers",
+    "cite": "following citations",
     "extract": "extracting facts",
     "embed": "embedding",
     "graph": "building the graph",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -29,7 +29,7 @@ class Page:
 class Neighbour:
     """A paper at the other end of a citation, as far as the service tells it along the way.
 
-    `id` is the service's own; `names` are all under which it is known, in the form of `names.Name`.
+    `id` is the service's own; `names` are all identifiers of it that are known, canonical.
     """
 
     id: str
@@ -73,6 +73,12 @@ def record(make: Callable[[Any], Paper], raw: Any) -> Record:
 
 def chunks(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
     return (items[i : i + size] for i in range(0, len(items), size))
+
+
+def first_key(names: Iterable[str], forms: Mapping[str, str]) -> str | None:
+    """The first of `forms` (by kind, best first) that one of the canonical identifiers fills."""
+    by_kind = {kind: value for kind, _, value in (name.partition(":") for name in names)}
+    return next((form.format(by_kind[kind]) for kind, form in forms.items() if kind in by_kind), None)
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree as ET
 from hippo_lit.errors import DataError
 from hippo_lit.records import paper_from_mapping
 from hippo_lit.retry import CallFailed
+from hippo_lit.sources.latex import plain_latex
 from hippo_lit.sources.live.answers import Page, Record, checked_page, chunks, paged, record
 from hippo_lit.sources.live.names import arxiv_id
 from hippo_lit.sources.live.service import Fetch, refused, unreadable
@@ -90,13 +91,14 @@ def paper_from_entry(entry: ET.Element) -> Paper:
     return paper_from_mapping(
         {
             "id": paper_id,
-            "title": _text(entry.find("atom:title", _NS)),
-            "abstract": _text(entry.find("atom:summary", _NS)),
+            "title": _readable(_text(entry.find("atom:title", _NS))),
+            "abstract": _readable(_text(entry.find("atom:summary", _NS))),
             "year": _text(entry.find("atom:published", _NS)),
             "authors": list(authors),
             "doi": _text(entry.find("arxiv:doi", _NS)),
             "venue": _text(entry.find("arxiv:journal_ref", _NS)),
             "url": f"https://arxiv.org/abs/{paper_id}",
+            "open_access": True,
         },
         source=NAME,
     )
@@ -124,6 +126,11 @@ def _root(raw: bytes) -> ET.Element:
     if root.tag != f"{{{_NS['atom']}}}feed":
         raise unreadable(f"the answer is not a feed but <{root.tag}>")
     return root
+
+
+def _readable(text: str) -> str:
+    """Without the TeX that authors type."""
+    return plain_latex(text) if "\\" in text or "$" in text else text
 
 
 def _text(element: ET.Element | None) -> str:

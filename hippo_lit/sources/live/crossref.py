@@ -77,6 +77,7 @@ def paper_from_item(item: Any) -> Paper:
             "doi": doi,
             "venue": _first(item.get("container-title")) or None,
             "url": item.get("URL"),
+            "retracted": is_retracted(item),
         },
         source=NAME,
     )

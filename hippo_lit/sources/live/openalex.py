@@ -6,7 +6,7 @@ request of it has no time-out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, count
 from typing import Any
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from hippo_lit.sources.live.answers import (
     Record,
     checked_page,
     chunks,
+    first_key,
     mapping,
     paged,
     record,
@@ -37,6 +38,9 @@ _FIELDS = (
     "best_oa_location,referenced_works,abstract_inverted_index,open_access,is_retracted"
 )
 _EDGE_FIELDS = "id,doi,ids,title,publication_year"
+_KEYS = {
+    "openalex": "{}", "doi": "doi:{}", "pmid": "pmid:{}", "mag": "mag:{}", "arxiv": "doi:10.48550/arxiv.{}"
+}  # fmt: skip
 _PAGE = 100
 _BATCH = 50  # ids in one filter
 
@@ -92,13 +96,9 @@ def neighbours(fetch: Fetch, key: str, direction: Direction, limit: int) -> Iter
             yield Neighbour(short, names, text(other.get("title")), parse_year(other.get("publication_year")))
 
 
-def key(names: Sequence[str]) -> str | None:
-    """How to ask for a work of these names; None where the service cannot know it."""
-    for kind, form in (("openalex", "{}"), ("doi", "doi:{}"), ("arxiv", "doi:10.48550/arxiv.{}")):
-        for name in sorted(names):
-            if name.startswith(f"{kind}:"):
-                return form.format(name.partition(":")[2])
-    return None
+def key(names: Iterable[str]) -> str | None:
+    """How to ask for a work of these canonical identifiers; None where the service knows none of them."""
+    return first_key(names, _KEYS)
 
 
 def _one(fetch: Fetch, given: str, unknown: list[str]) -> Iterator[Record]:

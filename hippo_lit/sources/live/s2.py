@@ -6,11 +6,12 @@ unforeseen status (401, 502, 503) for an empty answer, and cannot be sent to ano
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from hippo_lit.errors import DataError, SourceError
+from hippo_lit.identifiers import from_mapping
 from hippo_lit.records import paper_from_mapping, parse_year
 from hippo_lit.sources.live.answers import (
     Direction,
@@ -19,6 +20,7 @@ from hippo_lit.sources.live.answers import (
     Record,
     checked_page,
     chunks,
+    first_key,
     mapping,
     mappings,
     paged,
@@ -36,6 +38,10 @@ _FIELDS = "paperId,externalIds,title,abstract,year,publicationDate,authors,venue
 # Citations are left out: a famous paper has more of them than an answer may hold, and those from within a
 # corpus follow from the references of the others.
 _ALL_FIELDS = f"{_FIELDS},references.paperId"
+_KEYS = {
+    "s2": "{}", "corpusid": "CorpusId:{}", "doi": "DOI:{}", "arxiv": "ARXIV:{}", "pmid": "PMID:{}",
+    "acl": "ACL:{}", "mag": "MAG:{}",
+}  # fmt: skip
 _PAGE = 100
 _BATCH = 100
 _EDGES = 1000
@@ -97,13 +103,9 @@ def neighbours(fetch: Fetch, key: str, direction: Direction, limit: int) -> Iter
                 yield Neighbour(found, _names(other), text(other.get("title")), parse_year(other.get("year")))
 
 
-def key(names: Sequence[str]) -> str | None:
-    """How to ask for a paper of these names; None where the service cannot know them."""
-    for kind, form in (("s2", "{}"), ("doi", "DOI:{}"), ("arxiv", "ARXIV:{}")):
-        for name in sorted(names):
-            if name.startswith(f"{kind}:"):
-                return form.format(name.partition(":")[2])
-    return None
+def key(names: Iterable[str]) -> str | None:
+    """How to ask for a paper of these canonical identifiers; None where the service knows none of them."""
+    return first_key(names, _KEYS)
 
 
 def paper_from_record(data: Any) -> Paper:
@@ -128,6 +130,8 @@ def paper_from_record(data: Any) -> Paper:
             "references": [other.get("paperId") for other in mappings(data.get("references"))],
             "citations": [other.get("paperId") for other in mappings(data.get("citations"))],
             "doi": text(mapping(data.get("externalIds")).get("DOI")) or None,
+            "ids": mapping(data.get("externalIds")),
+            "open_access": data.get("isOpenAccess"),
             "venue": data.get("venue") or journal or None,
             "url": data.get("url"),
         },
@@ -174,4 +178,4 @@ def _edges(data: Any) -> Page:
 
 def _names(data: Mapping[str, Any]) -> frozenset[str]:
     ids = mapping(data.get("externalIds"))
-    return names_of(text(data.get("paperId")), text(ids.get("DOI")), text(ids.get("ArXiv")))
+    return frozenset((*names_of(text(data.get("paperId"))), *from_mapping(ids)))

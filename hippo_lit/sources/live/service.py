@@ -88,9 +88,9 @@ class Service:
         self._lock = threading.Lock()
         self._client: Client | None = None
 
-    def begin(self, max_requests: int | None = None) -> Fetch:
+    def begin(self, quota: Quota | None = None) -> Fetch:
         """A fetch, whose deadline starts now."""
-        return Fetch(self, max_requests)
+        return Fetch(self, quota or Quota())
 
     def close(self) -> None:
         with self._lock:
@@ -128,13 +128,26 @@ class Service:
         return text if len(text) <= _DETAIL_CHARS else text[:_DETAIL_CHARS] + "…"
 
 
-class Fetch:
-    """The requests of one fetch, under one deadline. `requests` counts those that reached the network."""
+@dataclass(slots=True)
+class Quota:
+    """How many requests may go over the network (None: any number), and how many did."""
 
-    def __init__(self, service: Service, max_requests: int | None = None) -> None:
+    allowed: int | None = None
+    made: int = 0
+
+    def take(self) -> None:
+        """Count one. Raises CallFailed (kind "budget") where there is none left."""
+        if self.allowed is not None and self.made >= self.allowed:
+            raise CallFailed("budget", f"all {self.allowed:,} requests that were allowed are made")
+        self.made += 1
+
+
+class Fetch:
+    """The requests of one fetch, under one deadline."""
+
+    def __init__(self, service: Service, quota: Quota) -> None:
         self.service = service
-        self.requests = 0
-        self._max_requests = max_requests
+        self._quota = quota
         self._until = time.monotonic() + service.terms.deadline_s
 
     def missing(self, ids: Iterable[str]) -> SourceError:
@@ -185,7 +198,7 @@ class Fetch:
                 pass  # damaged since: fetched again
 
         def attempt(seconds: float) -> T:
-            self._count()
+            self._quota.take()
             raw = self._send(url, {**params, **terms.params}, body, seconds)
             value = read(raw)
             self.service.responses.put(request, raw)
@@ -212,11 +225,6 @@ class Fetch:
 
     def _left(self) -> float:
         return self._until - time.monotonic()
-
-    def _count(self) -> None:
-        if self._max_requests is not None and self.requests >= self._max_requests:
-            raise CallFailed("budget", f"all {self._max_requests} requests that were allowed are made")
-        self.requests += 1
 
     def _send(self, url: str, params: Params, body: Mapping[str, Any] | None, seconds: float) -> bytes:
         import httpx2

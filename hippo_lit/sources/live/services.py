@@ -7,17 +7,19 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol
+from typing import Literal, Protocol
 
 from hippo_lit.config import SourcesSettings
 from hippo_lit.errors import ConfigError
 from hippo_lit.sources.live import arxiv, crossref, openalex, s2
 from hippo_lit.sources.live.answers import Record
+from hippo_lit.sources.live.citations import CitationModule, Citations
 from hippo_lit.sources.live.responses import Responses
-from hippo_lit.sources.live.service import Fetch, Service, Terms
+from hippo_lit.sources.live.service import Fetch, Quota, Service, Terms
 from hippo_lit.sources.live.source import LiveSource
 from hippo_lit.sources.live.specs import FORMS, ServiceName, Spec, parse_spec
 
+CitationService = Literal["s2", "openalex"]
 _AGENT = "hippo-lit"
 _UNKNOWN_CALLER_S = 1.0  # between requests to services that want an address and got none
 _DAY_S = 86_400.0
@@ -34,6 +36,9 @@ class _Module(Protocol):
 
 
 _MODULES: dict[ServiceName, _Module] = {"arxiv": arxiv, "s2": s2, "openalex": openalex, "crossref": crossref}
+
+
+_CITING: dict[CitationService, CitationModule] = {"s2": s2, "openalex": openalex}
 
 
 class Services:
@@ -70,6 +75,13 @@ class Services:
             words = arxiv.words if name == "arxiv" else None
             self._services[name] = Service(name, module.TITLE, self._terms(name), responses, words)
         return self._services[name]
+
+    def citations(self, name: CitationService, max_requests: int | None = None) -> Citations:
+        """The citations that a service has, for at most `max_requests` over the network.
+
+        Raises StoreError where its answers cannot be kept.
+        """
+        return Citations(self.service(name), _CITING[name], Quota(max_requests))
 
     def close(self) -> None:
         for service in self._services.values():
