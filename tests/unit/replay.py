@@ -76,7 +76,7 @@ class Replay:
 
 
 def record(address: str, request: Recorded, present: Recording | None) -> Recording:
-    """Ask the service itself, and write what it says to the file of the present recording, or to a new one."""
+    """Ask the service itself, and write what it says over the present recording, or to a new one."""
     import httpx2
 
     service, _, rest = address.partition("/")
