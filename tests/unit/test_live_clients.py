@@ -347,4 +347,4 @@ def test_every_real_cassette_of_semantic_scholar_is_replayed(tmp_path: Path) -> 
     assert outcomes.pop("test_get_paper 0") == 2  # fields of one paper
     assert outcomes.pop("test_get_papers 0") == 3
     assert len(outcomes) == 26
-    assert all(isinstance(count, int) and 0 < count <= 100 for count in outcomes.values())
+    assert [key for key, count in outcomes.items() if not count] == []

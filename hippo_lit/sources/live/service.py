@@ -30,6 +30,7 @@ Params = Mapping[str, str]
 MAX_BODY_BYTES = 128 * 2**20
 _REDIRECTS = 3
 _DETAIL_CHARS = 300
+_PROSE = ("message", "error", "detail")
 _ADVICE = {
     "auth": "Check the key in the environment variable of sources.{name}_key_env, if this service takes one.",
     "not_found": "Check the id.",
@@ -326,6 +327,6 @@ def _words(raw: bytes) -> str:
         told = json.loads(raw)
     except (ValueError, RecursionError):
         return _start(raw)
-    if isinstance(told, dict):
-        told = next((told[key] for key in ("message", "error", "detail") if told.get(key)), told)
+    while isinstance(told, dict) and (key := next((k for k in _PROSE if told.get(k)), None)):
+        told = told[key]
     return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
