@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Literal
 
 from hippo_lit.errors import ConfigError, SourceError
+from hippo_lit.identifiers import identifiers, of_id
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph, check_max_hops
 from hippo_lit.lexical.twopass import (
@@ -21,12 +23,18 @@ from hippo_lit.lexical.twopass import (
 )
 from hippo_lit.merge import merge_papers
 from hippo_lit.protocols import PaperSource
+from hippo_lit.records import unique
+from hippo_lit.text import normalise
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Metrics, Paper, RankedPaper, RetrievalResult, Step
 
+Versions = dict[str, list[Paper]]
+
 
 class RetrievalClient:
-    """Loads its sources once, merges their papers by id, and answers queries from BM25 and citations.
+    """Loads its sources once, merges their papers, and answers queries from BM25 and citations.
+
+    Papers are one where their ids are equal, or where they share another identifier and the title.
 
     A caller sees papers and scores, never which service they came from, so real services replace the mock
     ones without a change. Immutable after construction; safe to share between threads.
@@ -63,7 +71,7 @@ class RetrievalClient:
         self.seed_hits = seed_hits
         self.max_hops = max_hops
         versions, self._failures = _load(sources, partial=on_source_error == "partial")
-        self.papers = tuple(merge_papers(group) for group in versions.values())
+        self.papers = tuple(merge_papers(group) for group in _joined(versions).values())
         texts = (f"{p.title}\n{p.abstract}" if include_title else p.abstract for p in self.papers)
         self._index = BM25Index.build(texts, tokenizer)
         self._graph = CitationGraph.from_papers(self.papers)
@@ -127,9 +135,9 @@ class RetrievalClient:
         )
 
 
-def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[dict[str, list[Paper]], list[str]]:
+def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[Versions, list[str]]:
     """All versions of every paper by id, in order of first appearance, and what failed."""
-    versions: dict[str, list[Paper]] = {}
+    versions: Versions = {}
     failures: list[SourceError] = []
     answered = 0
     for source in sources:
@@ -156,6 +164,42 @@ def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[dict[str, l
             retry_after_s=failures[0].fields.get("retry_after_s"),
         ) from failures[0]
     return versions, [failure.message for failure in failures]
+
+
+def _joined(versions: Versions) -> Versions:
+    """Versions of one paper that services know under different ids, under the id that came first.
+
+    References and citations follow to that id. An identifier alone joins nothing: a paper and its supplement
+    may share a DOI.
+    """
+    papers = [paper for group in versions.values() for paper in group]
+    by_name: dict[tuple[str, str], str] = {}  # of identifier and title: the first id
+    leads_to = {paper_id: paper_id for paper_id in versions}
+
+    def first(paper_id: str) -> str:
+        while leads_to[paper_id] != paper_id:
+            paper_id = leads_to[paper_id]
+        return paper_id
+
+    place = {paper_id: i for i, paper_id in enumerate(versions)}
+    for paper in papers:
+        for name in identifiers(paper):
+            known = first(by_name.setdefault((name, normalise(paper.title)), paper.id))
+            one, other = sorted((known, first(paper.id)), key=place.__getitem__)
+            leads_to[other] = one
+    if all(first(paper_id) == paper_id for paper_id in versions):
+        return versions
+    aliases = {of_id(paper_id): first(paper_id) for paper_id in versions}
+
+    def follow(ids: Iterable[str], own: str) -> tuple[str, ...]:
+        return unique(there for i in ids if (there := aliases.get(of_id(i), i)) != own)
+
+    joined: Versions = {}
+    for paper in papers:
+        own = first(paper.id)
+        references, citations = follow(paper.references, own), follow(paper.citations, own)
+        joined.setdefault(own, []).append(replace(paper, id=own, references=references, citations=citations))
+    return joined
 
 
 def _metrics(papers: Sequence[RankedPaper], seconds: float) -> Metrics:

@@ -31,7 +31,7 @@ def doi(letter: str) -> str:
 
 
 class World:
-    """The behaviour of the server. `down` makes a service fail; `broken` single papers of Semantic Scholar."""
+    """What the server does. `down` makes a service fail, `broken` single papers of Semantic Scholar."""
 
     def __init__(self) -> None:
         self.down: dict[str, Answer] = {}

@@ -8,29 +8,21 @@ keep too; what each lacks beyond that stands in the module of its service.
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from hippo_lit.errors import ConfigError, SourceError
-from hippo_lit.retry import CallFailed, RetryPolicy, retry_after_s
+from hippo_lit.retry import CallFailed, RetryPolicy
 from hippo_lit.sources.live.responses import Responses
+from hippo_lit.sources.live.transport import Transport, start_of
 from hippo_lit.sources.live.turns import SharedTurns
-from hippo_lit.text import clean
-
-if TYPE_CHECKING:
-    from httpx2 import Client, Response
 
 T = TypeVar("T")
 Params = Mapping[str, str]
 
-MAX_BODY_BYTES = 128 * 2**20
-_REDIRECTS = 3
-_DETAIL_CHARS = 300
-_PROSE = ("message", "error", "detail")
 _ADVICE = {
     "auth": "Check the key in the environment variable of sources.{name}_key_env, if this service takes one.",
     "not_found": "Check the id.",
@@ -84,28 +76,15 @@ class Service:
         self.title = title
         self.terms = terms
         self.responses = responses
-        self.words = words or _words
         self.turns = SharedTurns(responses.folder / f"{name}.turn", terms.interval_s)
-        self._lock = threading.Lock()
-        self._client: Client | None = None
+        self.transport = Transport(terms.headers, terms.secret, words)
 
     def begin(self, quota: Quota | None = None) -> Fetch:
         """A fetch, whose deadline starts now."""
         return Fetch(self, quota or Quota())
 
     def close(self) -> None:
-        with self._lock:
-            if self._client is not None:
-                self._client.close()
-                self._client = None
-
-    def client(self) -> Client:
-        import httpx2
-
-        with self._lock:
-            if self._client is None:
-                self._client = httpx2.Client(headers=dict(self.terms.headers))
-            return self._client
+        self.transport.close()
 
     def error(self, failed: CallFailed, what: str) -> SourceError:
         """The failure for people: what happened, and what to do."""
@@ -121,12 +100,6 @@ class Service:
             kind=failed.kind,
             attempts=failed.attempts,
         )
-
-    def redact(self, text: str) -> str:
-        if self.terms.secret:
-            text = text.replace(self.terms.secret, "***")
-        text = clean(text).rstrip(".")
-        return text if len(text) <= _DETAIL_CHARS else text[:_DETAIL_CHARS] + "…"
 
 
 @dataclass(slots=True)
@@ -200,7 +173,12 @@ class Fetch:
 
         def attempt(seconds: float) -> T:
             self._quota.take()
-            raw = self._send(url, {**params, **terms.params}, body, seconds)
+            try:
+                raw = self.service.transport.send(url, {**params, **terms.params}, body, seconds)
+            except CallFailed as failed:
+                if failed.again and failed.retry_after_s:
+                    self.service.turns.hold(failed.retry_after_s)
+                raise
             value = read(raw)
             self.service.responses.put(request, raw)
             return value
@@ -227,63 +205,6 @@ class Fetch:
     def _left(self) -> float:
         return self._until - time.monotonic()
 
-    def _send(self, url: str, params: Params, body: Mapping[str, Any] | None, seconds: float) -> bytes:
-        import httpx2
-
-        client, until = self.service.client(), time.monotonic() + seconds
-        method = "GET" if body is None else "POST"
-        request = client.build_request(method, url, params=dict(params), json=body, timeout=seconds)
-        late = CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True)
-        try:
-            for _ in range(_REDIRECTS + 1):
-                response = client.send(request, stream=True)
-                try:
-                    if (following := self._redirected(response)) is None:
-                        return self._body(response, until, late)
-                    request = following
-                finally:
-                    response.close()
-        except httpx2.TimeoutException as error:
-            raise late from error
-        except (httpx2.RequestError, httpx2.InvalidURL) as error:
-            detail = self.service.redact(str(error)) or type(error).__name__
-            raise CallFailed("connection", detail, again=True) from error
-        raise CallFailed("unreadable", f"more than {_REDIRECTS} redirects")
-
-    def _redirected(self, response: Response) -> Any:
-        """The request that a redirect leads to, within the same host only: headers may hold a key."""
-        following = response.next_request
-        if following is None:
-            return None
-        if following.url.host != response.url.host or following.url.scheme not in (
-            "https",
-            response.url.scheme,
-        ):
-            raise CallFailed("unreadable", f"redirected to another host, {following.url.host}")
-        return following
-
-    def _body(self, response: Response, until: float, late: CallFailed) -> bytes:
-        """The whole body of an answer with status 200, in time."""
-        chunks, size = [], 0
-        for chunk in response.iter_bytes():
-            chunks.append(chunk)
-            size += len(chunk)
-            if time.monotonic() > until:
-                raise late
-            if size > MAX_BODY_BYTES:
-                raise CallFailed("unreadable", f"the answer is longer than {MAX_BODY_BYTES:,} bytes")
-        raw = b"".join(chunks)
-        if response.status_code == 200:
-            return raw
-        raise self._refused(response.status_code, raw, retry_after_s(response.headers))
-
-    def _refused(self, status: int, raw: bytes, wait_s: float | None) -> CallFailed:
-        kind, again = _kind(status)
-        if again and wait_s:
-            self.service.turns.hold(wait_s)
-        detail = self.service.redact(self.service.words(raw)) or "no reason given"
-        return CallFailed(kind, detail, again=again, status=status, retry_after_s=wait_s)
-
 
 def unreadable(problem: str) -> CallFailed:
     """What a reader raises for an answer that is not what was asked for; trying again may help."""
@@ -299,34 +220,4 @@ def _json(raw: bytes) -> Any:
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as e:
-        raise unreadable(f"the answer is not JSON but begins {_start(raw)!r}") from e
-
-
-def _start(raw: bytes) -> str:
-    return clean(raw[:80].decode("utf-8", "replace"))
-
-
-def _kind(status: int) -> tuple[str, bool]:
-    """The kind of a failure, and whether trying again can help."""
-    if status in (401, 403):
-        return "auth", False
-    if status in (404, 410):
-        return "not_found", False
-    if status in (408, 425):
-        return "timeout", True
-    if status == 429:
-        return "rate_limit", True
-    if status >= 500:
-        return "server", status != 501
-    return "bad_request", False
-
-
-def _words(raw: bytes) -> str:
-    """The service's own words about a failure."""
-    try:
-        told = json.loads(raw)
-    except (ValueError, RecursionError):
-        return _start(raw)
-    while isinstance(told, dict) and (key := next((k for k in _PROSE if told.get(k)), None)):
-        told = told[key]
-    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
+        raise unreadable(f"the answer is not JSON but begins {start_of(raw)!r}") from e
