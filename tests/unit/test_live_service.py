@@ -200,6 +200,17 @@ def test_no_more_is_fetched_than_is_asked_for(tmp_path: Path, monkeypatch: pytes
         assert len(list(services.source("arxiv:y", 1).papers())) == 1
 
 
+def test_a_search_that_ends_before_the_limit_does_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hippo_lit.sources.live.arxiv.MAX_RESULTS", 2)
+    with ScriptedServer([feed(9, 1, 2)]) as server, Services(settings(server, tmp_path)) as services:
+        capped, enough = services.source("arxiv:x", 5), services.source("arxiv:x", 2)
+        assert [len(list(source.papers())) for source in (capped, enough)] == [2, 2]
+    assert capped.report.notes == ("arxiv:x: arXiv gives no more than 2 results to a search",)
+    assert enough.report.notes == ()
+
+
 @pytest.mark.parametrize("answer", [slow(1.0, GOOD), dripping(1.0, GOOD)])
 def test_a_slow_answer_is_given_up(run: Run, answer: Answer) -> None:
     began = time.monotonic()

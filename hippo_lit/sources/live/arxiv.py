@@ -21,6 +21,8 @@ from hippo_lit.sources.live.service import Fetch, refused, unreadable
 from hippo_lit.types import Paper
 
 NAME, TITLE = "arxiv", "arXiv"
+MAX_RESULTS = 30_000
+"""The API ends there."""
 PAGE = 200
 _IDS = 100
 _NS = {
@@ -39,7 +41,10 @@ def search(fetch: Fetch, query: str, limit: int) -> Iterator[Record]:
         params |= {"sortBy": "relevance", "sortOrder": "descending"}
         return fetch.get("query", params, lambda raw: read_feed(raw, start), what=f'to the search "{query}"')
 
-    return (record(paper_from_entry, entry) for entry in chain.from_iterable(paged(limit, PAGE, page)))
+    return (
+        record(paper_from_entry, entry)
+        for entry in chain.from_iterable(paged(min(limit, MAX_RESULTS), PAGE, page))
+    )
 
 
 def by_ids(fetch: Fetch, ids: Sequence[str]) -> Iterator[Record]:

@@ -29,6 +29,7 @@ class _Module(Protocol):
     """What the module of a service offers."""
 
     TITLE: str
+    MAX_RESULTS: int
 
     def search(self, fetch: Fetch, query: str, limit: int) -> Iterator[Record]: ...
 
@@ -57,6 +58,7 @@ class Services:
         if spec is None:
             raise ConfigError(f"{asked!r} is no question to a paper service; write {FORMS}", key="source")
         module = _MODULES[spec.service]
+        most: int | None = None
         if spec.ids:
             ask = partial(module.by_ids, ids=spec.ids)
         else:
@@ -64,7 +66,8 @@ class Services:
             if number < 1:
                 raise ConfigError(f"the limit must be at least 1, got {number}", key="limit")
             ask = partial(module.search, query=spec.query, limit=number)
-        return LiveSource(spec.given, self.service(spec.service), ask)
+            most = module.MAX_RESULTS if number > module.MAX_RESULTS else None
+        return LiveSource(spec.given, self.service(spec.service), ask, most)
 
     def service(self, name: ServiceName) -> Service:
         """The service of this name. Raises StoreError where its answers cannot be kept."""

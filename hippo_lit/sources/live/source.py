@@ -18,11 +18,20 @@ class LiveSource:
     raises SourceError after all papers that arrived before it. `report` tells what came of the records.
     """
 
-    def __init__(self, name: str, service: Service, ask: Callable[[Fetch], Iterable[Record]]) -> None:
-        """`name` is the question as it was put ("arxiv:cat:cs.CL")."""
+    def __init__(
+        self,
+        name: str,
+        service: Service,
+        ask: Callable[[Fetch], Iterable[Record]],
+        most: int | None = None,
+    ) -> None:
+        """`name` is the question as it was put ("arxiv:cat:cs.CL"); `most` is how many results the service
+        gives at most, where more are asked for.
+        """
         self.name = name
         self.service = service
         self._ask = ask
+        self._most = most
         self._papers = 0
         self._problems: list[DataError] = []
         self._skipped = 0
@@ -31,7 +40,10 @@ class LiveSource:
     def report(self) -> SourceReport:
         """What `papers()` met so far, in its latest run."""
         read = self._papers + self._skipped
-        return SourceReport(read, self._papers, self._skipped, tuple(self._problems))
+        notes = [f"{self.name}: {self.service.title} gives no more than {read:,} results to a search"]
+        capped = self._most is not None and read >= self._most
+        problems = tuple(self._problems)
+        return SourceReport(read, self._papers, self._skipped, problems, tuple(notes if capped else ()))
 
     def papers(self) -> Iterator[Paper]:
         """Every paper once, in the order of the answer. May be called again; the deadline starts anew.
