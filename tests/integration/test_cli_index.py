@@ -146,9 +146,8 @@ def test_a_folder_without_papers_is_an_error(cli: Cli, tmp_path: Path) -> None:
 def test_json_has_every_figure(cli: Cli, papers: Path) -> None:
     told = json.loads(cli("index", papers, "--index", "i", "--json", *QUICK).stdout)
     assert told["index"] == "i"
-    assert told["sources"] == [
-        {"path": str(papers), "read": 3, "papers": 3, "skipped": 0, "problems": [], "notes": []}
-    ]
+    read = {"read": 3, "papers": 3, "skipped": 0, "problems": [], "notes": []}
+    assert told["sources"] == [{"path": str(papers), **read, "failure": None}]
     assert told["counts"] == {"added": 3, "changed": 0, "unchanged": 0}
     assert (told["built"]["published"], told["built"]["extracted"], told["built"]["failed"]) == (True, 3, 0)
     assert told["usage"] == {}
