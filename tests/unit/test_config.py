@@ -204,6 +204,8 @@ def test_no_setting_holds_a_secret() -> None:
         ("llm", "max_tokens"),
         ("lexical", "tokenizer"),
         ("bm25", "tokenizer"),
+        ("sources", "s2_key_env"),
+        ("sources", "openalex_key_env"),
     ]
 
 

@@ -104,7 +104,12 @@ class Services:
         headers = {"User-Agent": f"{_AGENT} (mailto:{mailto})" if mailto else _AGENT}
         params: dict[str, str] = {}
         secret = ""
-        interval_s: float = getattr(chosen, f"{name}_interval_s")
+        base_url, interval_s = {
+            "arxiv": (chosen.arxiv_url, chosen.arxiv_interval_s),
+            "s2": (chosen.s2_url, chosen.s2_interval_s),
+            "openalex": (chosen.openalex_url, chosen.openalex_interval_s),
+            "crossref": (chosen.crossref_url, chosen.crossref_interval_s),
+        }[name]
         if name == "s2" and (key := _key(chosen.s2_key_env)):
             headers["x-api-key"] = key
             secret = key
@@ -117,7 +122,7 @@ class Services:
             elif interval_s:
                 interval_s = max(interval_s, _UNKNOWN_CALLER_S)
         return Terms(
-            base_url=getattr(chosen, f"{name}_url"),
+            base_url=base_url,
             interval_s=interval_s,
             timeout_s=chosen.timeout_s,
             deadline_s=chosen.deadline_s,
