@@ -18,9 +18,9 @@ from hippo_lit.tokenizers import tokenizer
 
 if TYPE_CHECKING:
     from hippo_lit.models.guard import Budget, Guard, Price
+    from hippo_lit.sources.live.services import Services
     from hippo_lit.storage.batches import BatchLedger
     from hippo_lit.storage.store import Store
-    from hippo_lit.sources.live.services import Services
 
 CACHE = "cache.db"
 

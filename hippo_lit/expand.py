@@ -13,8 +13,9 @@ from typing import Literal
 from hippo_lit.api import HippoLit
 from hippo_lit.assemble import make_services
 from hippo_lit.errors import ConfigError, DataError, SourceError
+from hippo_lit.extraction import Progress, silent
 from hippo_lit.identifiers import identifiers
-from hippo_lit.index import Built, Progress, silent
+from hippo_lit.index import Built
 from hippo_lit.sources.live.answers import Direction, Neighbour
 from hippo_lit.sources.live.citations import Citations
 from hippo_lit.storage.store import Counts

@@ -194,7 +194,8 @@ class RankedPaper:
     `score` is what the ranking sorted by, in the unit of the result's route. The lesson's four are
     always there: `bm25_score` (≥ 0), `graph_distance` (citation hops from a lexical hit; None: not
     reached), `recency_score` in [0, 1] and `final_score` in [0, 1]. `scores` holds the others by name
-    ("bm25", "dense", "hybrid", "held", "ppr"); `path` leads from a seed to this paper (empty without a graph).
+    ("bm25", "dense", "hybrid", "held", "ppr"); `path` leads from a seed to this paper (empty without a
+    graph).
     """
 
     paper: Paper

@@ -100,8 +100,8 @@ def index(
     from hippo_lit.api import HippoLit
     from hippo_lit.assemble import make_services
     from hippo_lit.cli.index_report import Outcome
-    from hippo_lit.models.guard import Budget
     from hippo_lit.errors import SourceError
+    from hippo_lit.models.guard import Budget
     from hippo_lit.models.usage import UsageMeter
 
     began = perf_counter()

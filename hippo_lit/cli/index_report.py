@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from hippo_lit.cli.output import say, say_some
-from hippo_lit.estimate import Estimate
 from hippo_lit.errors import SourceError
+from hippo_lit.estimate import Estimate
 from hippo_lit.index import Built
 from hippo_lit.render import printable, usage_text
 from hippo_lit.sources.files import SourceReport

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from hippo_lit.errors import ChatModelError
 from hippo_lit.models.awaiting import Request
 from hippo_lit.models.chat import OpenAIChat
-from hippo_lit.models.retry import CallFailed
+from hippo_lit.retry import CallFailed
 from hippo_lit.types import Reply, Usage
 
 T = TypeVar("T")
