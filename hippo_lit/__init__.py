@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hippo_lit.sentences import first_sentences
     from hippo_lit.sources.files import FileSource
     from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient, build_corpus
-    from hippo_lit.types import Fact, Paper, RankedPaper, RetrievalResult
+    from hippo_lit.types import Fact, Filters, Paper, RankedPaper, RetrievalResult
 
 __version__ = "0.1.0"
 
@@ -32,6 +32,7 @@ _HOME = {
     "CitationGraph": "lexical.citations",
     "Fact": "types",
     "FileSource": "sources.files",
+    "Filters": "types",
     "HippoLit": "api",
     "HippoLitError": "errors",
     "Paper": "types",
@@ -52,6 +53,7 @@ __all__ = [
     "CitationGraph",
     "Fact",
     "FileSource",
+    "Filters",
     "HippoLit",
     "HippoLitError",
     "Paper",

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from hippo_lit import assemble
 from hippo_lit.config import Settings
 from hippo_lit.errors import (
-    ConfigError,
     EmbedderMismatchError,
     IndexNotFoundError,
     MissingExtraError,
@@ -27,14 +26,15 @@ from hippo_lit.index import Built, Indexer
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
-from hippo_lit.retrieve.retriever import Restriction, Retriever
+from hippo_lit.restriction import parse_filters
+from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.batches import BatchLedger, awaited
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.lock import WriterLock
 from hippo_lit.storage.publish import open_current
 from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Mode, Paper, RetrievalResult
+from hippo_lit.types import Filters, Mode, Paper, RetrievalResult
 
 _BATCH = 1000
 _EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
@@ -283,18 +283,20 @@ class HippoLit:
         *,
         years: tuple[int | None, int | None] = (None, None),
         exclude: Iterable[str] = (),
+        filters: Filters | Mapping[str, Any] | None = None,
         explain: bool = True,
     ) -> RetrievalResult:
         """The `k` best papers for `query`, each with the scores that put it there.
 
-        `years` (first, last; inclusive) and `exclude` (ids) restrict what is ranked, not what the graph
-        walks through. With `explain` each paper carries the way from a seed to it. Raises ConfigError,
-        IndexNotFoundError where nothing was indexed yet, EmbedderMismatchError for the modes that need
-        vectors, and ModelError where `retrieve.on_model_error` is "raise".
+        `filters` (a `Filters` value, or a mapping as for `restriction.parse_filters`) restrict what is
+        ranked, not what the graph walks through; `years` (first, last; inclusive) and `exclude` (ids) are
+        two of them by themselves. With `explain` each paper carries the way from a seed to it.
+
+        Raises ConfigError, IndexNotFoundError where nothing was indexed yet, EmbedderMismatchError for the
+        modes that need vectors, and ModelError where `retrieve.on_model_error` is "raise".
         """
-        return self._open_retriever(mode).retrieve(
-            query, k, mode, restriction=Restriction(*years, exclude=_ids(exclude)), explain=explain
-        )
+        chosen = parse_filters(filters, years=years, exclude=exclude)
+        return self._open_retriever(mode).retrieve(query, k, mode, filters=chosen, explain=explain)
 
     def retrieve_many(
         self,
@@ -304,18 +306,20 @@ class HippoLit:
         *,
         years: tuple[int | None, int | None] = (None, None),
         exclude: Sequence[Iterable[str]] | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         explain: bool = False,
     ) -> list[RetrievalResult]:
-        """One result a query, in order; the queries are embedded together. `exclude` has a group a query."""
-        retriever = self._open_retriever(mode)
+        """One result a query, in order; the queries are embedded together. `exclude` has a group a query;
+        `years` and `filters` are for all.
+        """
         groups = exclude if exclude is not None else [()] * len(queries)
+        chosen = [parse_filters(filters, years=years, exclude=group) for group in groups]
+        retriever = self._open_retriever(mode)
         if mode in _EMBEDDING:
             retriever.prepare(queries)
         return [
-            retriever.retrieve(
-                query, k, mode, restriction=Restriction(*years, exclude=_ids(group)), explain=explain
-            )
-            for query, group in zip(queries, groups, strict=True)
+            retriever.retrieve(query, k, mode, filters=each, explain=explain)
+            for query, each in zip(queries, chosen, strict=True)
         ]
 
     async def aadd(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
@@ -381,12 +385,6 @@ def _refuse_other_folders(folder: Path) -> None:
         raise StoreError(
             f"{folder} is not an index and not empty: name a new or an empty folder", path=str(folder)
         )
-
-
-def _ids(exclude: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(exclude, str):
-        raise ConfigError(f"exclude takes ids, not one text: write exclude=[{exclude!r}]", key="exclude")
-    return tuple(exclude)
 
 
 def _cleaned(paper: Paper | Mapping[str, Any]) -> Paper:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.extraction import Extracted, Extracting, ExtractionRun, Progress, silent
+from hippo_lit.facets import write_facets
 from hippo_lit.graph.build import GraphBuilder
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.synonyms import by_embedding, by_spelling
@@ -245,6 +246,7 @@ class Indexer:
             columns.strings("paper_ids", (paper.id for paper in papers))
             columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
             columns.array("years", year_array(paper.year for paper in papers))
+            write_facets(columns, papers)
             columns.array("first_passage", parts.first_passage)
             columns.array(
                 "passage_paper",

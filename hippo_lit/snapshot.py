@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
+from hippo_lit.facets import Facets
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
@@ -22,7 +23,7 @@ from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.types import Fact, Paper, Passage
 
-FORMAT = 5
+FORMAT = 6
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 
 
@@ -82,6 +83,11 @@ class Snapshot:
     def years(self) -> NDArray[np.float64]:
         """Publication years, NaN where unknown."""
         return self._columns.array("years")
+
+    @cached_property
+    def facets(self) -> Facets:
+        """What filters ask of papers."""
+        return Facets(self._columns)
 
     @cached_property
     def passage_paper(self) -> NDArray[np.int32]:

@@ -165,6 +165,29 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """Which papers may be ranked; the graph walks through all of them all the same.
+
+    A paper has to pass every filter that is set. Years are inclusive, None leaves an end open, and a paper
+    without a year is left out where either is given. Of several `authors`, `venues` or `sources` one
+    suffices. `open_access`, `has_abstract` and `retracted` ask for papers that are known to be so (True) or
+    are not (False). `only` are the ids that may be ranked (None: all; empty: none), `exclude` those that
+    may not. See `restriction.parse_filters` for how the outside writes them.
+    """
+
+    first_year: int | None = None
+    last_year: int | None = None
+    authors: tuple[str, ...] = ()
+    venues: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    open_access: bool | None = None
+    has_abstract: bool | None = None
+    retracted: bool | None = None
+    only: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Seed:
     """An entity that receives reset probability, and why. `weight` is before normalisation."""
 

@@ -11,7 +11,7 @@ import pytest
 import hippo_lit
 
 EXPORTS = """
-    ArxivMockClient BM25Index Budget CitationGraph Fact FileSource HippoLit HippoLitError Paper
+    ArxivMockClient BM25Index Budget CitationGraph Fact FileSource Filters HippoLit HippoLitError Paper
     RankedPaper RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus
     first_sentences load_settings
 """.split()
