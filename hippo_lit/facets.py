@@ -134,4 +134,8 @@ def _joined(parts: Sequence[Rows]) -> Rows:
 
 
 def _flags(paper: Paper) -> int:
-    return HAS_ABSTRACT * bool(paper.abstract)
+    return (
+        HAS_ABSTRACT * bool(paper.abstract)
+        + OPEN_ACCESS * (paper.open_access is True)
+        + RETRACTED * paper.retracted
+    )

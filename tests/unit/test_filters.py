@@ -19,10 +19,28 @@ from hippo_lit.storage.columns import Columns, ColumnWriter
 from hippo_lit.types import MODES, Filters, Mode, Paper, RetrievalResult
 
 PAPERS = (
-    Paper("a", "Common words", "Common text.", 2001, ("Ada Lind", "王小明"), venue="The Lancet", source="s2"),
-    Paper("b", "Common words too", "", 2005, ("Lind, Bo",), venue="Nature", source="json:refs/b.jsonl"),
+    Paper(
+        "a",
+        "Common words",
+        "Common text.",
+        2001,
+        ("Ada Lind", "王小明"),
+        venue="The Lancet",
+        source="s2",
+        open_access=True,
+    ),
+    Paper(
+        "b",
+        "Common words too",
+        "",
+        2005,
+        ("Lind, Bo",),
+        venue="Nature",
+        source="json:refs/b.jsonl",
+        open_access=False,
+    ),
     Paper("c", "Common words again", "Common text.", None, (), source="arxiv+bibtex:my/refs.bib"),
-    Paper("d", "Common", "Common text.", 2010, ("Jörg Müller",), venue="Nature Physics"),
+    Paper("d", "Common", "Common text.", 2010, ("Jörg Müller",), venue="Nature Physics", retracted=True),
 )
 
 
@@ -54,6 +72,10 @@ def ask(
         (Filters(sources=("s2", "ArXiv")), "ac"),
         (Filters(has_abstract=True), "acd"),
         (Filters(has_abstract=False), "b"),
+        (Filters(open_access=True), "a"),
+        (Filters(open_access=False), "bcd"),
+        (Filters(retracted=True), "d"),
+        (Filters(retracted=False), "abc"),
         (Filters(only=("d", "a", "zz")), "ad"),
         (Filters(only=()), ""),
         (Filters(exclude=("a", "zz")), "bcd"),
