@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hippo_lit.errors import DataError
-from hippo_lit.sources import bibtex, jsonl, ris
+from hippo_lit.sources import bibtex, jsonl, ris, tables, tagged, xml_papers
+from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format
 from hippo_lit.sources.found import Found
-from hippo_lit.sources.reading import FORMATS, SUFFIXES, Format, TextFile, file_error, look_at
+from hippo_lit.sources.reading import TextFile, file_error, look_at
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
@@ -24,6 +25,10 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterable[Found]]] = {
     "bibtex": bibtex.read,
     "ris": ris.read_ris,
     "wos": ris.read_wos,
+    "medline": tagged.read_medline,
+    "endnote": tagged.read_endnote,
+    "xml": xml_papers.read_xml,
+    "csv": tables.read_table,
 }
 
 
@@ -59,15 +64,18 @@ class FileSource:
     """The papers of a file or folder; a PaperSource.
 
     A folder with a `corpus.jsonl` is a BEIR data set and only that file is read; of any other folder
-    every file with a known ending, in order of name, sub-folders left out. What is read: see
-    `reading.FORMATS`.
+    every file with a known ending, and of the others those whose content is known, in order of name,
+    sub-folders left out. What is read: see `formats.FORMATS`.
+
+    `encoding` says how the bytes are to be read, where guessing would fail (mac-roman); `columns` under which
+    header of a table a field stands, {"title": "Titel"} (see `tables.COLUMNS`).
 
     A record that cannot be a paper is skipped: it is counted in `report` and handed to `on_skip`. With
     `strict` it raises instead. Of two records with one id the first is the paper and the other a skip
     (which `strict` lets pass where nothing is lost by it); BibTeX and RIS merge the two, see
     `found.settle_ids`.
 
-    JSONL is read as a stream, other formats a file at a time.
+    JSON documents, BibTeX, RIS and Web of Science are read a file at a time, everything else as a stream.
     """
 
     def __init__(
@@ -76,8 +84,11 @@ class FileSource:
         *,
         strict: bool = False,
         on_skip: Callable[[DataError], None] | None = None,
+        encoding: str | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> None:
         self.path = Path(path)
+        self._encoding, self._columns = encoding, columns
         self.strict = strict
         self._on_skip = on_skip
         self._tally = _Tally()
@@ -101,12 +112,18 @@ class FileSource:
         """
         tally = self._tally = _Tally()
         if not self.path.is_dir():
-            yield from self._papers_of(look_at(self.path), tally)
+            yield from self._papers_of(look_at(self.path, self._encoding), tally)
             return
         for path in _files_in(self.path):
             try:
-                yield from self._papers_of(look_at(path), tally)
+                file = look_at(path, self._encoding)
+                if _ending(path) not in SUFFIXES and not file.recognised:
+                    continue
+                yield from self._papers_of(file, tally)
             except DataError as e:
+                if _ending(path) not in SUFFIXES:
+                    tally.note(f"left out: {e.message}")
+                    continue
                 if self.strict:
                     raise
                 self._skip(e, tally)
@@ -114,7 +131,8 @@ class FileSource:
     def _papers_of(self, file: TextFile, tally: _Tally) -> Iterator[Paper]:
         before = tally.papers + tally.skipped
         lines = file.lines(lambda line, what: tally.note(f"{file.path}:{line}: {what}"))
-        for found in _READERS[file.format](lines):
+        reader = _READERS[file.format]
+        for found in tables.read_table(lines, self._columns) if file.format == "csv" else reader(lines):
             where = f"{file.path}:{found.line}" + ("" if found.index is None else f" (index {found.index})")
             found = _unless_seen(found, where, tally.seen)
             if found.note:
@@ -153,10 +171,17 @@ def _files_in(folder: Path) -> list[Path]:
     except OSError as e:
         raise file_error(folder, f"cannot be read: {e.strerror}") from e
     corpus = [path for path in files if path.name in ("corpus.jsonl", "corpus.jsonl.gz")]
-    known = corpus[:1] or [path for path in files if _ending(path) in SUFFIXES and path.is_file()]
-    if not known:
+    known = corpus[:1] or [path for path in files if path.is_file()]
+    if not any(_ending(path) in SUFFIXES for path in known) and not any(map(_is_recognised, known)):
         raise file_error(folder, f"holds no file to read (sub-folders are not searched); known are {FORMATS}")
     return known
+
+
+def _is_recognised(path: Path) -> bool:
+    try:
+        return look_at(path).recognised
+    except DataError:
+        return False
 
 
 def _ending(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hippo_lit.errors import DataError
 from hippo_lit.records import paper_from_mapping
-from hippo_lit.sources.markup import strip_markup
+from hippo_lit.sources.markup import readable
 from hippo_lit.types import Paper
 
 _WORK_ID = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d+)", re.IGNORECASE)
@@ -48,6 +48,9 @@ def paper_from_work(work: Mapping[str, Any]) -> Paper:
             "references": [_short_id(other) for other in _list(work.get("referenced_works"))],
             "doi": work.get("doi") or ids.get("doi"),
             "venue": next((name for venue in venues if (name := venue.get("display_name"))), None),
+            "ids": ids,
+            "retracted": work.get("is_retracted"),
+            "open_access": work.get("open_access"),
             "url": places[0].get("landing_page_url") or work.get("doi"),
         },
         source="openalex",
@@ -83,7 +86,7 @@ def _author(entry: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    return strip_markup(value) if isinstance(value, str) else value
+    return readable(value) if isinstance(value, str) else value
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
