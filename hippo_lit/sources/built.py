@@ -15,7 +15,7 @@ from hippo_lit.sources.markup import readable
 from hippo_lit.text import clean, content_hash
 
 _NO_ABSTRACT = re.compile(r"\[?(?:no abstract(?: available)?|abstract not available)\]?\.?", re.IGNORECASE)
-_NO_TITLE = re.compile(r"\[?(?:not available|no title(?: available)?)\]?\.?", re.IGNORECASE)
+NO_TITLE = re.compile(r"\s*|\[?(?:not available|no title(?: available)?)\]?\.?", re.IGNORECASE)
 _INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
 
 
@@ -43,7 +43,7 @@ def found_paper(draft: Draft, line: int, *, source: str, index: int | None = Non
     Its id is its DOI, else its first fallback id, else a hash of title, year and first author.
     """
     title, abstract = clean(readable(draft.title)), clean(readable(draft.abstract))
-    title = "" if _NO_TITLE.fullmatch(title) else title
+    title = "" if NO_TITLE.fullmatch(title) else title
     abstract = "" if _NO_ABSTRACT.fullmatch(abstract) else abstract
     if not title and not abstract:
         return Found(line, problem="the record has neither a title nor an abstract", index=index)

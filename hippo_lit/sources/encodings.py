@@ -16,6 +16,8 @@ NAMES = {
     "euc_kr": "EUC-KR", "euc_jp": "EUC-JP", "cp1251": "Windows-1251", "koi8_r": "KOI8-R",
 }  # fmt: skip
 MIN_COMMON = 0.7
+MIN_ROW = 2
+"""Mean number of characters side by side."""
 _PAIR = {
     "gb18030": re.compile(rb"[\x81-\xfe][\x40-\x7e\x80-\xfe]"),
     "big5": re.compile(rb"[\x81-\xfe][\x40-\x7e\xa1-\xfe]"),
@@ -32,7 +34,11 @@ def guess(lines: list[bytes]) -> str:
     ('gb18030', 'cp1252')
     """
     data = b"\n".join(lines)
-    shares = {name: common(data) for name, common in _COMMON.items() if _decodes(data, name)}
+    shares = {
+        name: common(data)
+        for name, common in _COMMON.items()
+        if _decodes(data, name) and _in_rows(data, _PAIR[name])
+    }
     best = max(shares, key=lambda name: shares[name], default=FALLBACK)
     if shares and shares[best] >= MIN_COMMON:
         return best
@@ -43,10 +49,16 @@ def known_encoding(name: str) -> str | None:
     """Python's name for a text encoding; None where there is none of this name."""
     try:
         found = codecs.lookup(name)
-        b"".decode(name)
+        b"a".decode(name, "replace")
     except (LookupError, ValueError):  # a NUL in the name is a ValueError
         return None
     return found.name
+
+
+def _in_rows(data: bytes, pair: re.Pattern[bytes]) -> bool:
+    """Whether double bytes stand in rows, as in words of East Asia, and not alone between Latin letters."""
+    rows = [len(row) // 2 for row in re.findall(b"(?:" + pair.pattern + b")+", data)]
+    return bool(rows) and sum(rows) >= MIN_ROW * len(rows)
 
 
 def _decodes(data: bytes, encoding: str) -> bool:
@@ -77,7 +89,7 @@ def _euc_jp(data: bytes) -> float:
     # It shares its layout with GB2312; what tells them apart is how much of the text is kana.
     pairs = _PAIR["euc_jp"].findall(data)
     kana = sum(pair[0] in (0xA4, 0xA5) for pair in pairs)
-    return 1.1 if pairs and kana / len(pairs) > 0.25 else 0.0
+    return 1.1 if len(pairs) > 5 and kana / len(pairs) > 0.12 else 0.0
 
 
 def _euc_kr(data: bytes) -> float:

@@ -65,8 +65,8 @@ def strip_markup(text: str) -> str:
 def readable(text: str) -> str:
     """`strip_markup`, and LaTeX as Unicode where there is any; text without markup stays as it is.
 
-    >>> readable(r"Decay of the $\\alpha$ particle at 5 $"), readable("R&amp;D, ~5 -- 6")
-    ('Decay of the α particle at 5 $', 'R&D, ~5 -- 6')
+    >>> readable(r"Decay of the $\\alpha$ particle"), readable("R&amp;D, ~5 -- 6")
+    ('Decay of the α particle', 'R&D, ~5 -- 6')
     """
     text = strip_markup(text)
     return plain_latex(text) if _LATEX.search(text) else text

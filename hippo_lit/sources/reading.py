@@ -94,7 +94,7 @@ class TextFile:
                         name = NAMES[legacy]
                         note(number, f"not valid UTF-8; what is not, here and below, was read as {name}")
                         noted = True
-                yield line.removeprefix("\ufeff")
+                yield line.lstrip("\ufeff\0")
 
 
 def look_at(path: Path, encoding: str | None = None) -> TextFile:

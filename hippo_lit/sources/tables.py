@@ -25,8 +25,8 @@ _NAMES = {
     "abstract": "abstract|abstract note|ab|summary|zusammenfassung|resume|resumen|kurzfassung|n2",
     "year": "year|publication year|py|published year|pub year|pubyear|jahr|annee|ano|erscheinungsjahr"
     "|date published|publication date|date|da|published|y1|pub date|cover date|issued",
-    "authors": "author full names|authors|author|author s|au|author names|autoren|autor|auteurs|auteur"
-    "|autores|verfasser|af|creators",
+    "authors": "author full names|af|authors|author|author s|au|author names|autoren|autor|auteurs|auteur"
+    "|autores|verfasser|creators",
     "doi": "doi|di|do|doi link|digital object identifier",
     "venue": "source title|publication title|journal|journal book|so|source|jt|venue|zeitschrift|revue"
     "|revista|journal title|secondary title|publication name|booktitle|conference",
@@ -89,8 +89,7 @@ def _header(rows: _Rows, columns: Mapping[str, str]) -> tuple[int, int, dict[str
         choices = [(delimiter, _cells(line, delimiter)) for delimiter in _DELIMITERS]
         found = [(_places(cells, columns), delimiter, cells) for delimiter, cells in choices]
         places, delimiter, cells = max(found, key=lambda item: len(item[0]))
-        told = any(field in places for field in columns)
-        if _is_header(places) or told or ("title" in places and len(cells) == 1 and line.strip()):
+        if "title" in places or "abstract" in places or any(field in places for field in columns):
             rows.delimiter = delimiter
             return rows.number, len(cells), places
     return None
@@ -150,10 +149,11 @@ class _Rows:
                 open_end = True
 
             try:
-                cells = next(csv.reader(feed(), delimiter=self.delimiter), None)
+                cells = next(csv.reader(feed(), delimiter=self.delimiter, strict=True), None)
                 problem = "a quotation mark is never closed" if open_end and taken else ""
             except csv.Error as e:
-                cells, problem = [], f"the row cannot be read: {e}"
+                cells = []
+                problem = "a quotation mark is never closed" if open_end else f"the row cannot be read: {e}"
             if not taken:
                 return
             start = self.number - len(taken) + 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from hippo_lit.sources.built import Draft, first_name_first, found_paper
+from hippo_lit.sources.built import NO_TITLE, Draft, first_name_first, found_paper
 from hippo_lit.sources.found import Found
 
 Fields = Mapping[str, list[str]]
@@ -63,8 +63,9 @@ def _medline(line: int, fields: Fields) -> Found:
     pmid = _first(fields, "PMID")
     kinds = " ".join(fields.get("PT", [])).lower()
     dois = [doi for tag in ("LID", "AID") for value in fields.get(tag, []) for doi in _AT_DOI.findall(value)]
+    titles = (_first(fields, tag) for tag in ("TI", "TT", "BTI", "CTI"))
     draft = Draft(
-        title=_first(fields, "TI", "TT", "BTI", "CTI"),
+        title=next((title for title in titles if not NO_TITLE.fullmatch(title)), ""),
         abstract=_first(fields, "AB", "OAB"),
         years=[_first(fields, tag) for tag in ("DP", "DEP", "EDAT")],
         authors=[*map(first_name_first, fields.get("FAU") or fields.get("AU", [])), *fields.get("CN", [])],

@@ -28,11 +28,16 @@ Item = tuple[int, Element | None, str]
 def records(pieces: Iterable[str], names: frozenset[str]) -> Iterator[Item]:
     """The outermost elements whose name (in lower case, without prefix) is one of `names`."""
     opening = re.compile(rf"<(?:\w+:)?(?:{'|'.join(sorted(names))})[\s>]", re.IGNORECASE)
-    lines_before, text_before = 0, ""
+    lines_before, text_before, started = 0, "", False
     parser: _Parser | None = _Parser(names, 0)
     for piece in _repaired(pieces):
         text = text_before + piece
         text_before = ""
+        if not started:  # a declaration counts only where nothing stands before it
+            started = bool(text.strip())
+            lines_before += text.count("\n", 0, len(text) - len(text.lstrip()))
+            text = text.lstrip()
+            parser = _Parser(names, lines_before)
         while text:
             if parser is None:
                 found = opening.search(text)
@@ -51,7 +56,8 @@ def records(pieces: Iterable[str], names: frozenset[str]) -> Iterator[Item]:
                 lines_before += text.count("\n")
                 break
             consumed = parser.failed_at(text)
-            yield parser.line, None, problem
+            if parser.reports:
+                yield parser.line, None, problem
             lines_before += text.count("\n", 0, consumed)
             text = text[consumed:]
             parser = None
@@ -115,6 +121,11 @@ class _Parser:
         data = text.encode("utf-8", "replace")
         at = max(0, min(self._expat.ErrorByteIndex - self._start_of_feed, len(data)))
         return max(1, len(data[:at].decode("utf-8", "ignore")))
+
+    @property
+    def reports(self) -> bool:
+        """Whether a fault here costs a record: behind one, those outside of records are its consequence."""
+        return self._builder is not None or not self._resumed
 
     def take(self) -> Iterator[Item]:
         done, self._done = self._done, []
