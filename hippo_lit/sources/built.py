@@ -42,7 +42,7 @@ def found_paper(draft: Draft, line: int, *, source: str, index: int | None = Non
 
     Its id is its DOI, else its first fallback id, else a hash of title, year and first author.
     """
-    title, abstract = clean(readable(draft.title)), clean(readable(draft.abstract))
+    title, abstract = readable(draft.title).strip(), readable(draft.abstract).strip()
     title = "" if NO_TITLE.fullmatch(title) else title
     abstract = "" if _NO_ABSTRACT.fullmatch(abstract) else abstract
     if not title and not abstract:
@@ -68,7 +68,7 @@ def found_paper(draft: Draft, line: int, *, source: str, index: int | None = Non
         data["id"] = doi or number or "-"
         paper = paper_from_mapping(data, source=source)
         if data["id"] == "-":
-            data["id"] = content_hash(title, str(paper.year), *paper.authors[:1])
+            data["id"] = content_hash(paper.title, str(paper.year), *paper.authors[:1])
             paper = paper_from_mapping(data, source=source)
     except DataError as e:
         return Found(line, problem=e.message, index=index)

@@ -69,6 +69,8 @@ def readable(text: str) -> str:
     ('Decay of the α particle', 'R&D, ~5 -- 6')
     """
     text = strip_markup(text)
+    if "\\" not in text and "$" not in text:
+        return text
     return plain_latex(text) if _LATEX.search(text) else text
 
 

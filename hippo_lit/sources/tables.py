@@ -51,11 +51,7 @@ def read_table(lines: Iterable[str], columns: Mapping[str, str] | None = None) -
     Raises ConfigError (key: columns) for a field that there is not.
     """
     columns = dict(columns or {})
-    if strangers := sorted(columns.keys() - set(COLUMNS)):
-        raise ConfigError(
-            f"there is no field {strangers[0]!r} to give a column to; there are {', '.join(COLUMNS)}",
-            key="columns",
-        )
+    _check(columns)
     rows = _Rows(lines)
     header = _header(rows, columns)
     if header is None:
@@ -69,6 +65,28 @@ def read_table(lines: Iterable[str], columns: Mapping[str, str] | None = None) -
             yield Found(number, problem=problem)
         elif any(map(str.strip, cells)):
             yield _paper(cells, places, number)
+
+
+def parse_columns(text: str) -> dict[str, str]:
+    """The `columns` that "title=Titel,abstract=Zusammenfassung" means. Raises ConfigError (key: columns).
+
+    >>> parse_columns("title=Titel, abstract=Text")
+    {'title': 'Titel', 'abstract': 'Text'}
+    """
+    pairs = [part.partition("=") for part in text.split(",") if part.strip()]
+    if not pairs or not all(field.strip() and header.strip() for field, _, header in pairs):
+        raise ConfigError(f"{text!r} names no columns; write FIELD=HEADER,FIELD=HEADER", key="columns")
+    columns = {field.strip(): header.strip() for field, _, header in pairs}
+    _check(columns)
+    return columns
+
+
+def _check(columns: Mapping[str, str]) -> None:
+    if strangers := sorted(columns.keys() - set(COLUMNS)):
+        raise ConfigError(
+            f"there is no field {strangers[0]!r} to give a column to; there are {', '.join(COLUMNS)}",
+            key="columns",
+        )
 
 
 def is_header(line: str) -> bool:

@@ -212,3 +212,14 @@ def test_an_index_that_is_being_written_is_left_alone(cli: Cli, mock_index: Path
     with WriterLock(mock_index):
         result = cli("index", papers, "--index", mock_index, *QUICK, code=6)
     assert "is being written by process" in result.stderr
+
+
+def test_a_table_whose_columns_and_encoding_are_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("Was;Wozu\nGröße;Ein Text\n".encode("mac-roman"))
+    command = ("index", tmp_path / "t.csv", "--index", tmp_path / "t.idx", "--json", *QUICK)
+    cli(*command, "--encoding", "mac-roman", "--columns", "title=Was, abstract=Wozu")
+    shown = cli("search", "Größe", "--index", tmp_path / "t.idx", "--json", *QUICK).stdout
+    assert json.loads(shown)["papers"][0]["paper"]["title"] == "Größe"
+    assert "there is no field 'titel'" in cli(*command, "--columns", "titel=Was", code=2).stderr
+    assert "FIELD=HEADER" in cli(*command, "--columns", "title", code=2).stderr
+    assert "there is no encoding 'klingon'" in cli(*command, "--encoding", "klingon", code=2).stderr

@@ -104,8 +104,8 @@ table = st.lists(
 table = table.map("".join)
 FOREIGN = (
     "itemType data creators title abstractNote date DOI url extra key citationKey type author issued "
-    "container-title id PMID corpusid externalids paperId journal message items reference updated-by abstract "
-    "year externalIds"
+    "container-title id PMID corpusid externalids paperId journal message items reference updated-by "
+    "abstract year externalIds"
 )
 foreign = st.dictionaries(
     st.sampled_from(FOREIGN.split()), any_json | st.just("article") | st.just([{"family": "Doe"}]), max_size=8
