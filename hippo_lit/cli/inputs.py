@@ -34,7 +34,7 @@ Columns = Annotated[
     typer.Option(
         "--columns",
         metavar="FIELD=HEADER,…",
-        help="Which column of a table is what, where its header is not understood: title=Titel,abstract=Text.",
+        help="Which column of a table is what, where its header does not tell: title=Titel,abstract=Text.",
     ),
 ]
 Encoding = Annotated[

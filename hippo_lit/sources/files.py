@@ -11,7 +11,7 @@ from pathlib import Path
 from hippo_lit.errors import DataError
 from hippo_lit.sources import bibtex, jsonl, ris, tables, tagged, xml_papers
 from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format
-from hippo_lit.sources.found import Found
+from hippo_lit.sources.found import Found, apart
 from hippo_lit.sources.reading import TextFile, file_error, look_at
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
@@ -30,6 +30,8 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterable[Found]]] = {
     "xml": xml_papers.read_xml,
     "csv": tables.read_table,
 }
+_DERIVED_IDS = ("medline", "endnote", "xml")
+"""Streams whose ids the readers make; the others have ids of their own, or are settled as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +133,7 @@ class FileSource:
     def _papers_of(self, file: TextFile, tally: _Tally) -> Iterator[Paper]:
         before = tally.papers + tally.skipped
         lines = file.lines(lambda line, what: tally.note(f"{file.path}:{line}: {what}"))
-        reader = _READERS[file.format]
-        for found in tables.read_table(lines, self._columns) if file.format == "csv" else reader(lines):
+        for found in self._records(file, lines):
             where = f"{file.path}:{found.line}" + ("" if found.index is None else f" (index {found.index})")
             found = _unless_seen(found, where, tally.seen)
             if found.note:
@@ -151,6 +152,12 @@ class FileSource:
             if not (file.blank or file.recognised or file.format == "bibtex"):
                 raise file_error(file.path, f"holds no {file.format.upper()} record; known are {FORMATS}")
             tally.note(f"{file.path} {'is empty' if file.blank else 'holds no paper'}")
+
+    def _records(self, file: TextFile, lines: Iterable[str]) -> Iterable[Found]:
+        if file.format == "csv":
+            return apart(tables.read_table(lines, self._columns))
+        found = _READERS[file.format](lines)
+        return apart(found) if file.format in _DERIVED_IDS else found
 
     def _skip(self, error: DataError, tally: _Tally) -> None:
         tally.skipped += 1

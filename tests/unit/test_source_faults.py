@@ -134,6 +134,15 @@ def test_the_same_record_twice_is_one_paper(tmp_path: Path, name: str) -> None:
     assert source.report.skipped == 1
 
 
+@pytest.mark.parametrize("name", ["a.ris", "a.enw", "a.csv", "a.xml", "a.bib"])
+def test_one_id_under_two_titles_is_two_papers(tmp_path: Path, name: str) -> None:
+    text = whole(name).replace("key3", "key1")
+    papers, source = load(tmp_path / name, text)
+    assert titles(papers) == EVERY
+    assert [paper.id.startswith("key1#") for paper in papers] == [False, False, False, True, False]
+    assert "key1#" in source.report.notes[0]
+
+
 BROKEN: dict[str, tuple[str, str, list[int]]] = {  # a record's text, what becomes of it, the papers left
     "a.bib": ("Title 2}", "Title 2", [0, 1, 3, 4]),
     "a.csv": ('"Title 2"', '"Title 2', [0, 1, 3, 4]),
