@@ -65,6 +65,11 @@ def _record(entry: Entry, by_key: Mapping[str, Entry]) -> Found:
                 "date": years[1],
                 "authors": authors,
                 "doi": doi,
+                "ids": {
+                    "arxiv": _arxiv_id(fields),
+                    "pmid": fields.get("pmid"),
+                    "pmcid": fields.get("pmcid") or fields.get("pmc"),
+                },
                 "venue": _venue(entry.kind, fields),
                 "url": verbatim(fields.get("url") or fields.get("link") or ""),
             },

@@ -22,7 +22,6 @@ _CSL_MARKS = (
     "issued",
     "accessed",
     "citation-key",
-    "DOI",
     "title-short",
     "publisher-place",
 )
@@ -36,7 +35,7 @@ def is_zotero(record: Mapping[str, Any]) -> bool:
 
 def is_csl(record: Mapping[str, Any]) -> bool:
     """Whether this is an item of CSL-JSON, or of Crossref, whose own form it is."""
-    if not isinstance(record.get("type"), str):
+    if not isinstance(record.get("type"), str) or "authors" in record:  # "authors" is our own
         return False
     people = record.get("author")
     named = isinstance(people, list) and any(isinstance(one, Mapping) and "family" in one for one in people)

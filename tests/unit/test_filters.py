@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -137,11 +137,11 @@ def test_a_hundred_thousand_papers_are_filtered_in_milliseconds(tmp_path: Path) 
         write_facets(columns, papers)
     facets = Facets(Columns(tmp_path))
     assert sorted(facets.by_author("Family7").tolist()) == list(range(7, 10_000, 500))
-    began = perf_counter()
+    began = process_time()
     assert len(facets.by_author("Given8 Family8")) == 1
     assert len(facets.by_venue("venue 7")) == 100
     assert facets.near_authors("Familly7")
-    assert perf_counter() - began < 0.5
+    assert process_time() - began < 0.5
 
 
 def test_of_no_papers(tmp_path: Path) -> None:

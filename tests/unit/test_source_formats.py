@@ -195,6 +195,27 @@ def test_csl(tmp_path: Path, shape: str) -> None:
     assert (second.id, second.title, second.year) == ("7", "Bare", 1999)
 
 
+def test_our_own_records_stay_our_own(tmp_path: Path) -> None:
+    own = {
+        "id": "a",
+        "title": "T",
+        "type": "article",
+        "DOI": "10.5555/y",
+        "authors": ["Jo Doe"],
+        "issued": 2001,
+    }
+    (paper,) = load(tmp_path, "a.json", json.dumps([own]))[0]
+    assert (paper.id, paper.source, paper.year) == ("a", "json", 2001)
+
+
+def test_bibtex_keeps_further_ids(tmp_path: Path) -> None:
+    text = (
+        "@article{k, title={T}, doi={10.5555/b}, eprint={1706.03762}, archiveprefix={arXiv}, pmid={600001}}"
+    )
+    (paper,) = load(tmp_path, "a.bib", text)[0]
+    assert (paper.id, paper.ids) == ("10.5555/b", ("arxiv:1706.03762", "pmid:600001"))
+
+
 def test_zotero(tmp_path: Path) -> None:
     papers, source = load(tmp_path, "a.json", json.dumps(ZOTERO), strict=True)
     assert papers[0] == Paper(
