@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
     from hippo_lit.storage.store import Store
 
 CACHE = "cache.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What reading and writing the index in folder `path` is done with."""
+
+    path: Path
+    settings: Settings
+    embedder: Embedder
+    chat: ChatModel | None
+    prompts: Path | None
 
 
 def make_embedder(settings: Settings, prompts: Path | None = None) -> Embedder:

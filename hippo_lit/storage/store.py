@@ -129,14 +129,17 @@ class Store:
         given here. Raises DataError (record, field) for one that could not be read back.
         """
         rows = [_record(paper) for paper in papers]
+        given: dict[str, set[str]] = {}
+        for paper_id, source, _ in rows:
+            given.setdefault(paper_id, set()).add(source)
         added = changed = unchanged = 0
         with self._changing_papers() as db:
             for paper_id, source, payload in rows:
                 found = db.execute("SELECT source, digest FROM records WHERE paper_id = ?", (paper_id,))
                 known, digest = dict(found), content_hash(payload)
-                others = replace and known.keys() - {source}
-                if others:
-                    db.execute("DELETE FROM records WHERE paper_id = ? AND source != ?", (paper_id, source))
+                others = known.keys() - given[paper_id] if replace else ()
+                for other in others:
+                    db.execute("DELETE FROM records WHERE paper_id = ? AND source = ?", (paper_id, other))
                 if known.get(source) != digest:
                     row = (paper_id, source, payload, digest, time.time())
                     db.execute("INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?)", row)
@@ -155,6 +158,13 @@ class Store:
         given = [paper_id for paper_id in ids if is_unicode(paper_id)]
         with self._changing_papers() as db:
             return sum(db.execute(sql, (paper_id, source)).rowcount > 0 for paper_id in given)
+
+    def sources(self, paper_id: str) -> list[str]:
+        """Who gave what is known of a paper, ascending; empty for an unknown id."""
+        if not is_unicode(paper_id):
+            return []
+        sql = "SELECT source FROM records WHERE paper_id = ? ORDER BY source"
+        return [str(source) for (source,) in self._db.rows(sql, (paper_id,))]
 
     def papers(self) -> Iterator[Paper]:
         """Every paper, merged from its sources, by ascending id; as of the first one asked for."""
