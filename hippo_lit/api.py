@@ -14,7 +14,6 @@ from hippo_lit.assemble import Parts
 from hippo_lit.config import Settings
 from hippo_lit.errors import (
     ConfigError,
-    StoreError,
 )
 from hippo_lit.estimate import Estimate
 from hippo_lit.extraction import Progress

@@ -137,4 +137,4 @@ class EmbedderMismatchError(StoreError):
 
 
 class IndexLockedError(StoreError):
-    """Another process is writing to the index. Fields: path, pid, host."""
+    """Another process is writing to the index. Fields: path, pid, host, since (ISO 8601, UTC)."""

@@ -50,6 +50,8 @@ class Writer:
 
     def __init__(self, parts: Parts, store: Store, *, read_only: bool, wait_s: float) -> None:
         self._parts, self._path, self._store = parts, parts.path, store
+        if not wait_s >= 0:
+            raise ConfigError(f"wait_s must be 0 or more seconds, got {wait_s}", key="wait_s")
         self._read_only = read_only
         self._turn = RLock()
         self._lock = WriterLock(parts.path, wait_s)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli import demo, doctor, expand, index, info, search, show
+from hippo_lit.cli import delete, demo, doctor, expand, index, info, search, show
 from hippo_lit.cli.group import Group
 
 EPILOG = """
@@ -23,7 +23,8 @@ Exit codes
   7    `index` ended early as told: the budget is used up, or replies of
        batch jobs are awaited; the next run goes on
   70   a bug in hippo-lit
-  130  interrupted
+  130  interrupted (Ctrl-C)
+  143  terminated (SIGTERM); as after Ctrl-C, what was done is kept
 
 \b
 With --json, results go to stdout as JSON and errors to stderr as
@@ -61,6 +62,7 @@ def root(
 
 app.command()(index.index)
 app.command()(expand.expand)
+app.command()(delete.delete)
 app.command()(search.search)
 app.command()(show.show)
 app.command()(info.info)

@@ -13,7 +13,7 @@ import typer
 from hippo_lit.cli.group import EXIT_INTERRUPTED
 from hippo_lit.cli.inputs import Columns, Encoding, Inputs, Paths, Strict
 from hippo_lit.cli.live import Limit
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, read_settings
+from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, Wait, read_settings
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import counted, reporting
 
@@ -59,6 +59,7 @@ def index(
     limit: Limit = None,
     columns: Columns = None,
     encoding: Encoding = None,
+    wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Add papers from files and paper services to an index, made if absent.
@@ -100,7 +101,13 @@ def index(
     papers = chain.from_iterable(source.papers() for source in sources)
     meter = UsageMeter()
     try:
-        with services, HippoLit.open(folder, settings) as lit, meter.active(), reporting() as report:
+        with (
+            services,
+            HippoLit.open(folder, settings, wait_s=wait) as lit,
+            meter.active(),
+            reporting() as report,
+            lit.writing(),
+        ):
             counts = lit.put(counted(papers, report, "read"))
             how: Literal["submit", "wait"] = "wait" if until_done else "submit"
             built = lit.build(progress=report, budget=budget, batch=how if batch else None)
