@@ -9,7 +9,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
-from hippo_lit.errors import HippoLitError
+from hippo_lit.errors import HippoLitError, StoreError
 from hippo_lit.protocols import ChatModel
 from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
@@ -26,6 +26,9 @@ class CachedChat:
     one cached call. Failures and replies that were cut off are not kept, and what a
     caller finds unusable it can have forgotten. Equal calls at the same time
     are made once in a process; the others wait for that one and share its reply, or its error.
+
+    Once a reply could not be kept (a full disk), no further one is paid for: calls that are not on the wire
+    yet raise the same StoreError.
     """
 
     def __init__(self, chat: ChatModel, cache: Cache, *, parameters: Mapping[str, Any] | None = None) -> None:
@@ -35,6 +38,7 @@ class CachedChat:
         self._parameters = _canonical(own)
         self._lock = threading.Lock()
         self._running: dict[str, Future[Reply]] = {}
+        self._unkept: StoreError | None = None
 
     @property
     def name(self) -> str:
@@ -84,9 +88,15 @@ class CachedChat:
         self._cache.put_replies(rows)
 
     def _pay(self, key: str, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+        if (unkept := self._unkept) is not None:
+            raise type(unkept)(unkept.message, **unkept.fields)
         reply = self._chat.complete(messages, schema=schema)
         if reply.finish_reason not in CUT_OFF:
-            self._cache.put_reply(key, _kept(reply))
+            try:
+                self._cache.put_reply(key, _kept(reply))
+            except StoreError as error:
+                self._unkept = error
+                raise
         return reply
 
     def _load(self, key: str) -> Reply | None:
