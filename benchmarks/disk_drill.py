@@ -65,7 +65,7 @@ WRITES_TRIED: dict[str, tuple[tuple[Paper, ...], Write]] = {
     "change": (OLD, lambda lit: lit.add(NEW)),
     "delete": (OLD, lambda lit: lit.delete(["a"])),
 }
-DONE, REFUSED, DIED, WRONG = 0, 7, 9, 1
+UNTOUCHED, REFUSED, UNHARMED, DIED, WRONG = 0, 7, 8, 9, 1
 
 
 class DrillError(Exception):
@@ -118,25 +118,42 @@ def expect(holds: bool, what: str) -> None:
         raise DrillError(what)
 
 
-def attempt(place: Place, write: Write, arm: Callable[[int], None], n: int, ok: Sequence[Answers]) -> int:
+class Disk:
+    """The preloaded library, told which folder fails, and in which way."""
+
+    def __init__(self, library: ctypes.CDLL, folder: Path, way: str) -> None:
+        self._library, self._folder = library, str(folder).encode()
+        self._error, self._kinds, self._lasting = WAYS[way]
+
+    def arm(self, step: int) -> None:
+        self._library.failing_disk(self._folder, step, self._error, self._kinds, self._lasting)
+
+    def disarm(self) -> bool:
+        """Whether a call failed."""
+        hit = bool(self._library.failing_disk_hit())
+        self._library.failing_disk(self._folder, 0, 0, 0, 0)
+        return hit
+
+
+def attempt(place: Place, write: Write, disk: Disk, n: int, ok: Sequence[Answers]) -> int:
     """One write with a fault at step n, in a process that is forked for it; returns its exit code."""
     try:
-        arm(n)
+        disk.arm(n)
         with place.open() as lit:
             try:
                 write(lit)
             except StoreError:
-                arm(0)
+                disk.disarm()
                 expect(told(lit) in ok, "refused, this process answers otherwise")
                 if n % 2 == 0:
                     finish(lit, write)
                 raise
     except StoreError as error:
-        arm(0)
+        disk.disarm()
         expect(bool(error.fields.get("path")), f"no path: {error!r}")
         expect(". " in error.message, f"no advice: {error.message}")
         return REFUSED
-    return DONE
+    return UNHARMED if disk.disarm() else UNTOUCHED
 
 
 def finish(lit: HippoLit, write: Write) -> None:
@@ -145,71 +162,67 @@ def finish(lit: HippoLit, write: Write) -> None:
     lit.build()
 
 
-def run_step(
-    write: Write, arm: Callable[[int], None], n: int, place: Place, before: Answers, after: Answers
-) -> int:
+def step(write: Write, disk: Disk, n: int, place: Place, before: Answers, after: Answers) -> int:
+    """One write with a fault at step n, and the run after it; returns how the first one ended."""
     child = os.fork()
     if child == 0:
         code = WRONG
         try:
-            code = attempt(place, write, arm, n, (before, after))
+            code = attempt(place, write, disk, n, (before, after))
         finally:
-            arm(0)
             if code == WRONG:
+                disk.disarm()
                 traceback.print_exc()
                 sys.stderr.flush()
             os._exit(code)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    expect(code in (DONE, REFUSED, DIED), f"it ended with {code}")
+    expect(code in (UNTOUCHED, REFUSED, UNHARMED, DIED), f"it ended with {code}")
     expect(place.answers() in (before, after), "it answers otherwise than before and after")
-    if code != DONE:
+    if code in (UNTOUCHED, UNHARMED):
+        expect(place.answers() == after, "it ended well, and the work is not done")
+    if code != UNTOUCHED:
         with place.open() as lit:
             finish(lit, write)
     expect(place.answers() == after, "the next run did not finish the work")
     expect(len(list((place.index / SNAPSHOTS).iterdir())) == 1, "litter is left")
-    expect(place.calls_made_again() <= (code != DONE), "a reply was paid for twice")
+    expect(place.calls_made_again() <= (code != UNTOUCHED), "a reply was paid for twice")
     return code
+
+
+def steps(root: Path, library: ctypes.CDLL, name: str, way: str, every: int) -> dict[str, int]:
+    """Every step of one write, failing in one way; how often it ended how."""
+    old, write = WRITES_TRIED[name]
+    start, end = Place(root / name / way / "old", root / "-"), Place(root / name / way / "new", root / "-")
+    start.index.parent.mkdir(parents=True)
+    if old:
+        with start.open() as lit:
+            lit.add(old)
+        shutil.copytree(start.index, end.index)
+    before = start.answers()
+    with end.open() as lit:
+        write(lit)
+        after = told(lit)
+    codes = dict.fromkeys((UNTOUCHED, REFUSED, UNHARMED, DIED), 0)
+    n = 1
+    while not codes[UNTOUCHED]:
+        with tempfile.TemporaryDirectory(dir=root) as folder:
+            place = Place(Path(folder, "index"), Path(folder, "asked"))
+            if old:
+                shutil.copytree(start.index, place.index)
+            try:
+                codes[step(write, Disk(library, place.index, way), n, place, before, after)] += 1
+            except (DrillError, StoreError) as e:
+                raise DrillError(f"{name}, {way}, step {n}: {e}") from e
+        n += every
+    return {"refused": codes[REFUSED], "unharmed": codes[UNHARMED], "died": codes[DIED]}
 
 
 def drill(every: int, library: ctypes.CDLL) -> dict[str, dict[str, dict[str, int]]]:
     """How often each write ended how, by way to fail. Raises DrillError where something does not hold."""
-    found: dict[str, dict[str, dict[str, int]]] = {}
     with tempfile.TemporaryDirectory() as root:
-        for name, (old, write) in WRITES_TRIED.items():
-            start, end = Place(Path(root, name, "old"), Path(root, "-")), Path(root, name, "new")
-            start.index.parent.mkdir()
-            if old:
-                with start.open() as lit:
-                    lit.add(old)
-                shutil.copytree(start.index, end)
-            before = start.answers() if old else None
-            with Place(end, Path(root, "-")).open() as lit:
-                write(lit)
-                after = told(lit)
-            for way, (error, kinds, lasting) in WAYS.items():
-                codes = {DONE: 0, REFUSED: 0, DIED: 0}
-                n = 1
-                while not codes[DONE]:
-                    with tempfile.TemporaryDirectory(dir=root) as folder:
-                        place = Place(Path(folder, "index"), Path(folder, "asked"))
-                        if old:
-                            shutil.copytree(start.index, place.index)
-
-                        def arm(
-                            step: int,
-                            at: Place = place,
-                            kind: tuple[int, int, bool] = (error, kinds, lasting),
-                        ) -> None:
-                            library.failing_disk(str(at.index).encode(), step, *kind)
-
-                        try:
-                            codes[run_step(write, arm, n, place, before, after)] += 1
-                        except (DrillError, StoreError) as e:
-                            raise DrillError(f"{name}, {way}, step {n}: {e}") from e
-                    n += every
-                steps = {"refused": codes[REFUSED], "died": codes[DIED], "steps": n - every}
-                found.setdefault(name, {})[way] = steps
-    return found
+        return {
+            name: {way: steps(Path(root), library, name, way, every) for way in WAYS} for name in WRITES_TRIED
+        }
 
 
 def preloaded() -> ctypes.CDLL:
@@ -238,8 +251,8 @@ def main() -> None:
         print(json.dumps(found))
         return
     for name, ways in found.items():
-        for way, steps in ways.items():
-            print(f"{name:<8} {way:<15} " + ", ".join(f"{key} {value}" for key, value in steps.items()))
+        for way, codes in ways.items():
+            print(f"{name:<8} {way:<15} " + ", ".join(f"{key} {value}" for key, value in codes.items()))
 
 
 if __name__ == "__main__":

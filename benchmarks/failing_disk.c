@@ -18,20 +18,24 @@ enum kind { CREATES = 1, WRITES = 2, SYNCS = 4, REMOVES = 8 };
 
 static char folder[4096];
 static long at, seen;
-static int error, kinds, forever;
+static int error, kinds, forever, hit;
 
 /* The call number `n` (from 1) of the given kinds under `path` gets `err`; with 0 the process dies there.
  * `lasting`: so do all later ones. n = 0 disarms. */
 void failing_disk(const char *path, long n, int err, int of_kinds, int lasting) {
     snprintf(folder, sizeof folder, "%s", path);
-    at = n, seen = 0, error = err, kinds = of_kinds, forever = lasting;
+    at = n, seen = 0, hit = 0, error = err, kinds = of_kinds, forever = lasting;
 }
+
+/* Whether a call failed since the disk was armed. */
+int failing_disk_hit(void) { return hit; }
 
 static int fails(const char *path, enum kind kind) {
     if (!at || !(kinds & kind) || !path || strncmp(path, folder, strlen(folder))) return 0;
     ++seen;
     if (seen != at && !(forever && seen > at)) return 0;
     if (!error) _exit(9);
+    hit = 1;
     errno = error;
     return 1;
 }

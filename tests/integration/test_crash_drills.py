@@ -40,6 +40,6 @@ def test_a_disk_that_fails_at_any_step_costs_no_more_than_that_run() -> None:
     found = drill("disk_drill.py", "--every", 37)
     assert found.keys() == {"create", "change", "delete"}
     for ways in found.values():
-        assert ways["dies"]["died"] == ways["dies"]["steps"] // 37 + 1 >= 4
-        for way in ("full once", "full", "forbidden once", "forbidden"):
-            assert ways[way]["died"] == 0
+        assert ways.pop("dies")["died"] >= 4
+        assert [how["died"] for how in ways.values()] == [0] * 4
+        assert sum(how["refused"] for how in ways.values()) >= 8

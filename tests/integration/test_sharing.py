@@ -86,7 +86,7 @@ def test_readers_see_whole_states_only_and_move_on(tmp_path: Path) -> None:
     given = [setting for setting in QUICK if setting != "--set"]
     with HippoLit.open(tmp_path / "i", SETTINGS) as lit, ExitStack() as stack:
         lit.update(state(0))
-        readers = [stack.enter_context(started(READ, lit.path, STATES, *given)) for _ in range(4)]
+        readers = [stack.enter_context(started(READ, lit.path, STATES, *given)) for _ in range(3)]
         assert [line(reader) for reader in readers] == ["reading"] * 3
         for number in range(1, STATES + 1):
             lit.update(state(number))
