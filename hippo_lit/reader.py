@@ -33,7 +33,7 @@ class Reader:
         self._queries = Cache(None)
         self._refreshing = Lock()
         self._retriever: Retriever | None = None
-        self._checked: Retriever | None = None
+        self._checked = ""  # the state whose embedder was found to be ours
 
     def current(self) -> Retriever | None:
         """The state in use; None before anything was published."""
@@ -59,9 +59,9 @@ class Reader:
                 f" (hippo-lit index FILE --index {path})",
                 path=str(path),
             )
-        unchecked = self._checked is not retriever and len(retriever.snapshot)
+        unchecked = self._checked != retriever.snapshot.name and len(retriever.snapshot)
         if mode in EMBEDDING and unchecked and self._check_embedder(retriever.snapshot):
-            self._checked = retriever
+            self._checked = retriever.snapshot.name
         return retriever
 
     def close(self) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 from tiny import settings
@@ -249,3 +251,21 @@ def test_what_a_writer_left_that_died_after_publishing_is_swept(lit: HippoLit) -
     assert not lit.build().published
     assert not any(leftover.exists() for leftover in leftovers)
     assert state(lit) == before
+
+
+def test_a_state_that_nobody_uses_any_more_is_closed_at_once(lit: HippoLit) -> None:
+    """It holds dozens of files open; a server that follows a busy writer must not wait for the collector."""
+    found(lit)  # what is imported at the first use may keep its frame
+    lit.delete(["c"])
+    gc.disable()
+    try:
+        found(lit)
+        old = lit.snapshot()
+        assert old is not None
+        old.sentence(0)
+        left = ref(old)
+        del old
+        lit.delete(["b"])
+        assert left() is None
+    finally:
+        gc.enable()
