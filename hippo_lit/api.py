@@ -56,8 +56,8 @@ class HippoLit:
         own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
         self._made = [model for model in (own_chat, own_embedder) if model not in (chat, embedder)]
         parts = Parts(path, settings, own_embedder, own_chat, prompts)
-        self._reader = Reader(parts)
         self._writer = Writer(parts, store, read_only=read_only, wait_s=wait_s)
+        self._reader = Reader(parts)
 
     @classmethod
     def open(
