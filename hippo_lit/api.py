@@ -27,6 +27,8 @@ from hippo_lit.storage.store import Counts, Store
 from hippo_lit.types import Filters, Mode, Paper, RetrievalResult
 from hippo_lit.writer import Batch, Writer, refuse_other_folders
 
+Papers = Iterable[Paper | Mapping[str, Any]]
+
 
 class HippoLit:
     """One index on disk. Safe to share between threads, which can search while one of them writes; a
@@ -101,11 +103,7 @@ class HippoLit:
     # -- writing
 
     def add(
-        self,
-        papers: Iterable[Paper | Mapping[str, Any]],
-        *,
-        progress: Progress | None = None,
-        budget: Budget | None = None,
+        self, papers: Papers, *, progress: Progress | None = None, budget: Budget | None = None
     ) -> Counts:
         """Add papers, or further sources' views of papers that are there, and bring the index up to date.
 
@@ -121,11 +119,7 @@ class HippoLit:
         return counts
 
     def update(
-        self,
-        papers: Iterable[Paper | Mapping[str, Any]],
-        *,
-        progress: Progress | None = None,
-        budget: Budget | None = None,
+        self, papers: Papers, *, progress: Progress | None = None, budget: Budget | None = None
     ) -> Counts:
         """As `add`, but each paper is then exactly what is given here: what other sources said of it goes.
 
@@ -153,7 +147,7 @@ class HippoLit:
             self.build(progress=progress)
         return deleted
 
-    def put(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
+    def put(self, papers: Papers) -> Counts:
         """Store papers without indexing them yet; `build` does that."""
         return self._writer.put(papers)
 
@@ -176,18 +170,18 @@ class HippoLit:
             self.refresh()
             return built
 
-    def estimate(self, papers: Iterable[Paper | Mapping[str, Any]] = (), *, batch: bool = False) -> Estimate:
+    def estimate(self, papers: Papers = (), *, batch: bool = False) -> Estimate:
         """What adding `papers` and building would take of models, by batch jobs where `batch` is set.
 
         No model is asked and nothing is stored. Raises DataError, StoreError.
         """
         return self._writer.estimate(papers, batch=batch)
 
-    async def aadd(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
+    async def aadd(self, papers: Papers) -> Counts:
         """`add`, without blocking the event loop."""
         return await asyncio.to_thread(self.add, papers)
 
-    async def aupdate(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
+    async def aupdate(self, papers: Papers) -> Counts:
         """`update`, without blocking the event loop."""
         return await asyncio.to_thread(self.update, papers)
 
