@@ -186,7 +186,7 @@ def test_failed_extractions_are_listed_and_tried_again_by_the_next_run(cli: Cli,
         assert "extraction failed for 1 passage, now without facts:\n  p1: " in first.stderr
         assert "out of memory" in first.stderr
         shown = cli("info", "--index", "i").stdout
-        assert re.search(r"failures +1 passages have no facts\n +p1: .*out of memory", shown)
+        assert re.search(r"failures +1 passages have no facts\n +p1, passage [01]: .*out of memory", shown)
         again = cli(*command)
         assert "facts extracted from 1 new passages, 0 failed" in again.stdout
         assert len(server.requests) == 4

@@ -42,7 +42,8 @@ def test_explain_shows_facts_seeds_ways_and_times(cli: Cli, fact_index: Path) ->
     assert re.search(r"^ +\d\.\d{3} Alpha \(the question names it\)$", shown, re.MULTILINE)
     assert "Alpha —[mention]→ a1" in shown
     assert re.search(
-        r"bm25 [\d.]+ · dense [\d.]+ · hybrid [\d.]+ · ppr [\d.]+ · lexical [\d.]+ \(bm25", shown
+        r"bm25 [\d.]+ · dense [\d.]+ · hybrid [\d.]+ · held [\d.]+ · ppr [\d.]+ · lexical [\d.]+ \(bm25",
+        shown,
     )
     assert re.search(
         r"^Time  embed \d+ ms · .*total \d+ ms$", re.sub(r"\n(?=·|ms|\d)", " ", shown), re.MULTILINE
