@@ -112,16 +112,18 @@ class SeedSettings(_Section):
     """Where PageRank starts.
 
     Entities: those of the kept facts (`evidence`: of the fact alone or of the whole sentence that states
-    it), and with `link_question` those that the question names; the best `max_entities`. What they weigh
-    together tells how specific the question is: far below `specific_mass` they hardly count. Passages:
-    together they weigh `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of
-    `passage_power`. With `passage_rule = "each"` every passage weighs `passage_weight` times
-    its min-maxed score, whatever the size of the corpus: HippoRAG 2's own rule.
+    it), and with `link_question` those that the question names; the best `max_entities`. With `rarity` an
+    entity weighs less the more passages hold its name. What they weigh together tells how specific the
+    question is: far below `specific_mass` they hardly count. Passages: together they weigh
+    `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of `passage_power`.
+    With `passage_rule = "each"` every passage weighs `passage_weight` times its min-maxed score, whatever
+    the size of the corpus: HippoRAG 2's own rule.
     """
 
     link_question: bool = True
     evidence: Literal["sentence", "fact"] = "sentence"
     max_entities: Count = 10
+    rarity: bool = True
     specific_mass: Weight = 1.0
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"

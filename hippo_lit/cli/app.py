@@ -6,15 +6,15 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli import delete, demo, doctor, expand, index, info, search, show
+from hippo_lit.cli import compare, delete, demo, doctor, evaluate, expand, index, info, search, show
 from hippo_lit.cli.group import Group
 
 EPILOG = """
 \b
 Exit codes
   0    done
-  1    a check of `doctor` failed, or an error of no other kind; also when
-       the program that reads the output went away
+  1    a check of `doctor` or `eval --fail-if` failed, or an error of no other
+       kind; also when the program that reads the output went away
   2    wrong use: an option, a setting, a prompt, a package not installed
   3    a file or record cannot be read, or there is no such paper
   4    a paper source failed; from `index`, `expand`: what came is indexed
@@ -68,3 +68,5 @@ app.command()(show.show)
 app.command()(info.info)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
+app.command("eval")(evaluate.evaluate)
+app.command()(compare.compare)

@@ -83,6 +83,7 @@ class HippoRoute:
                 evidence=seeding.evidence == "sentence",
                 max_entities=seeding.max_entities,
                 specific_mass=seeding.specific_mass,
+                rarity=seeding.rarity,
             )
             scores = signals.hybrid if seeding.passage_score == "hybrid" else minmax(signals.dense)
             passages = passage_seeds(scores, seeding)
