@@ -143,7 +143,7 @@ def evaluate(
     with TemporaryDirectory(prefix="hippo-lit-") if temporary else nullcontext("") as place:
         folder = store or (out / "store" if out is not None else Path(place))
         runs = _run(data, planned, folder.expanduser(), out, index, max(depth_of(names), 100))
-    _finish(data, runs, names, chosen, gates, html, sweep=bool(sweep or ablate), as_json=as_json)
+    _finish(data, runs, names, chosen, gates, html, as_json=as_json)
 
 
 def _run(
@@ -176,7 +176,6 @@ def _finish(
     gates: Sequence[Gate],
     html: Path | None,
     *,
-    sweep: bool,
     as_json: bool,
 ) -> None:
     from hippo_lit.evaluate.compare import choose, compare_runs
@@ -192,7 +191,7 @@ def _finish(
     if html is not None:
         from hippo_lit.report.page import write_report
 
-        write_report(html, data, runs, summaries, comparisons, baseline, variants=sweep)
+        write_report(html, data, runs, summaries, comparisons, baseline)
         say(f"report: {html}")
     if as_json:
         print_json(_as_json(data, runs, summaries, comparisons, crossed))

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 REAL = 0.05
 _TOP = 5
+_MANY = 8  # systems, from which comparisons by every measure fill screens
 
 
 def evaluation(
@@ -40,7 +41,10 @@ def evaluation(
         yield by_tag(summaries, names[0])
     if comparisons:
         yield _title(f"\nCompared with {printable(baseline)}: * is real (p < {REAL} after Holm)")
-        yield compared(comparisons)
+        many = len(summaries) > _MANY
+        yield compared([row for row in comparisons if not many or row.measure == names[0]])
+        if many and len(names) > 1:
+            yield Text(f"(by {', '.join(names[1:])}: --json or --html)", "dim")
     if any(summary.filter for summary in summaries):
         yield _title("\nThe filter, on the gold facts")
         yield filters(summaries)
@@ -64,12 +68,11 @@ def measures(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
 
 
 def by_tag(summaries: Sequence[Summary], name: str) -> Table:
-    """One tag a row, one system a column, in percent."""
-    table = _table("tag", "queries", *(printable(summary.label) for summary in summaries))
-    for tag in dict.fromkeys(tag for summary in summaries for tag in summary.tags):
-        figures = [summary.tags[tag][name] for summary in summaries]
-        if figures[0].queries:
-            table.add_row(printable(tag), str(figures[0].queries), *(_percent(f.mean) for f in figures))
+    """One system a row, one tag with its number of queries a column, in percent."""
+    tags = {tag: by[name].queries for tag, by in summaries[0].tags.items() if by[name].queries}
+    table = _table("system", *(f"{printable(tag)} ({queries})" for tag, queries in tags.items()))
+    for summary in summaries:
+        table.add_row(printable(summary.label), *(_percent(summary.tags[tag][name].mean) for tag in tags))
     return table
 
 

@@ -3,6 +3,7 @@
 A candidate is relevant where it states a gold fact: it comes from a relevant paper, and of the gold fact's
 words (function words aside) at least COVERED stand in it or in the sentence that states it. Gold facts are
 written by hand and candidates found by rules or models, so the words differ; numbers must be there.
+Not every good fact was written down: precision is a lower bound.
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """What it takes to repeat a run. `key` is equal for runs that must come out equal."""
+    """What it takes to repeat a run. `key` is equal for runs that must come out
+    equal; `snapshot` names the state of the index that answered."""
 
     label: str
     mode: Mode
@@ -78,6 +79,7 @@ class RunInfo:
     versions: Mapping[str, str]
     seed: int | None
     started: str
+    snapshot: str = ""
 
 
 @dataclass(frozen=True, slots=True)

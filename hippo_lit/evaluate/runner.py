@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -76,14 +76,15 @@ class Runner:
         return [done[system.label] for system in systems]
 
     def _one(self, lit: HippoLit, info: RunInfo) -> Run:
-        queries = self.data.queries
+        queries, snapshot = self.data.queries, lit.snapshot()
+        state = snapshot.name if snapshot is not None else ""
+        info = replace(info, snapshot=state)
         if self.runs is None:
             answers = {a.query_id: a for a in self._answers(lit, info, {})}
             return Run(info, tuple(queries), answers)
-        answers = self.runs.partial(info.label, info.key)
-        snapshot = lit.snapshot()
-        if snapshot is not None:  # answers from another state of the index do not belong to this run
-            answers = {i: a for i, a in answers.items() if a.snapshot == snapshot.name}
+        partial = self.runs.partial(info.label, info.key)
+        # Answers from another state of the index do not belong to this run.
+        answers = {query_id: answer for query_id, answer in partial.items() if answer.snapshot == state}
         with self.runs.writing(info, list(answers.values())) as writer:
             for answer in self._answers(lit, info, answers):
                 writer.add(answer)

@@ -104,7 +104,10 @@ def plan(
             System(f"hippo@no-{part}", "hippo", changed(base, change)) for part, change in ABLATIONS.items()
         ]
     systems += _swept(modes, base, sweeps)
-    return list({system.signature: system for system in reversed(systems)}.values())[::-1]
+    first: dict[str, System] = {}
+    for system in systems:
+        first.setdefault(system.signature, system)
+    return list(first.values())
 
 
 def parse_sweep(text: str) -> tuple[str, list[Any]]:
