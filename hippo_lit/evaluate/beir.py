@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 from hippo_lit.evaluate.dataset import Dataset, Query
@@ -10,6 +11,7 @@ from hippo_lit.evaluate.files import bad, json_lines, lines_of, papers_of, text_
 from hippo_lit.evaluate.gold import GoldFinder
 from hippo_lit.evaluate.own import QUERIES, unique
 from hippo_lit.text import clean
+from hippo_lit.types import Paper
 
 _SPLITS = ("test", "dev", "train")
 Qrels = dict[str, dict[str, int]]
@@ -25,13 +27,16 @@ def qrels_file(folder: Path, split: str = "") -> Path | None:
     return next((path for path in names if path.is_file()), None)
 
 
-def read_beir(folder: Path, split: str = "") -> Dataset:
+def read_beir(folder: Path, split: str = "", papers: Sequence[Paper] = ()) -> Dataset:
     """The set, with the queries that `split` judges; without a split, of those that are judged.
 
     `metadata.query_doc` of a query is the paper it was made from, which is left out of its ranking; the
-    number of queries without judgements is told in the notes. Raises DataError.
+    number of queries without judgements is told in the notes. `papers` take the place of the folder's
+    corpus. Raises DataError.
     """
-    papers, notes = papers_of(folder / "corpus.jsonl")
+    notes: list[str] = []
+    if not papers:
+        papers, notes = papers_of(folder / "corpus.jsonl")
     file = qrels_file(folder, split)
     if file is None:
         wanted = f"qrels/{split}.tsv" if split else "qrels.tsv"

@@ -16,6 +16,7 @@ from hippo_lit.evaluate.dataset import Dataset, Query, Years
 from hippo_lit.evaluate.files import bad, json_lines, papers_of, text_in
 from hippo_lit.evaluate.gold import GoldFinder
 from hippo_lit.sources import mock
+from hippo_lit.text import clean
 from hippo_lit.types import Fact, Paper
 
 CORPUS_NAMES = ("papers.jsonl", "corpus.jsonl", "corpus.jsonl.gz", "papers.json", "papers.bib", "papers.ris")
@@ -108,7 +109,7 @@ def _texts(record: Mapping[str, Any], name: str, path: Path, line: int) -> tuple
         value = [value]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise bad(path, line, f'"{name}" must be a list of texts')
-    return tuple(value)
+    return tuple(map(clean, value))
 
 
 def _years(value: Any, path: Path, line: int) -> Years:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
-from hippo_lit.render import shorten
+from hippo_lit.render import printable, shorten
 
 WIDTH = 360
 SERIES = 8
@@ -41,7 +41,7 @@ def intervals(rows: Sequence[tuple[str, Interval]], title: str, *, zero: bool = 
         a, m, b = (_x(value, low, high) for value in (start, mean, end))
         figure = f"{100 * mean:{'+' if zero else ''}.1f} ({100 * start:.1f} to {100 * end:.1f})"
         parts.append(
-            f'<g class="{colour}"><title>{escape(label)}: {figure}</title>'
+            f'<g class="{colour}"><title>{_e(label)}: {figure}</title>'
             f'<line class="stroke" x1="{a:.1f}" x2="{b:.1f}" y1="{y}" y2="{y}"/>'
             f'<circle class="fill" cx="{m:.1f}" cy="{y}" r="4.5"/></g>'
         )
@@ -101,7 +101,7 @@ def lines(
         path = " ".join(f"{a:.1f},{b:.1f}" for a, b in (at(x, y) for x, y in points if y == y))
         dash = f' stroke-dasharray="{_DASHES[number % SERIES]}"' if number % SERIES else ""
         parts.append(
-            f'<polyline class="line s{number % SERIES}"{dash} points="{path}"><title>{escape(label)}</title>'
+            f'<polyline class="line s{number % SERIES}"{dash} points="{path}"><title>{_e(label)}</title>'
             "</polyline>"
         )
     return _svg(title, height, parts)
@@ -167,14 +167,18 @@ def _x(value: float, low: float, high: float) -> float:
 def _bar(x: float, y: float, width: float, height: float, number: int, told: str) -> str:
     return (
         f'<rect class="fill s{number % SERIES}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}"'
-        f' height="{height:.1f}"><title>{escape(told)}</title></rect>'
+        f' height="{height:.1f}"><title>{_e(told)}</title></rect>'
     )
 
 
 def _text(x: float, y: float, text: str, classes: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" class="{classes}">{escape(text)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{classes}">{_e(text)}</text>'
 
 
 def _svg(title: str, height: float, parts: Sequence[str]) -> str:
-    head = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{escape(title)}">'
+    head = f'<svg viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{_e(title)}">'
     return f"{head}{''.join(parts)}</svg>"
+
+
+def _e(text: str) -> str:
+    return escape(printable(text))

@@ -27,7 +27,7 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
             {
                 "id": query.id,
                 "text": printable(query.text),
-                "tags": list(query.tags),
+                "tags": [printable(tag) for tag in query.tags],
                 "gold": {paper: grade for paper, grade in query.gold.items() if grade > 0},
                 "values": {name: [by[name].get(query.id) for by in values] for name in names},
                 "answers": [_answer(run, query) for run in runs],

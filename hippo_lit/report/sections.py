@@ -174,7 +174,7 @@ def queries(data: Dataset, labels: Sequence[str], names: Sequence[str]) -> Itera
     yield "<noscript><p>Sorting, filtering and the rankings need JavaScript.</p></noscript>"
     yield '<div class="controls">'
     yield '<input type="search" id="find" placeholder="words of the question" aria-label="filter by words">'
-    yield _select("tag", "kind of query", {"": "all kinds", **{tag: printable(tag) for tag in data.tags}})
+    yield _select("tag", "kind of query", {"": "all kinds", **{printable(tag): tag for tag in data.tags}})
     yield _select("only", "which queries", _WHICH)
     yield _select("measure", "measure", {name: name for name in names})
     yield '<span class="soft" id="count"></span></div>'

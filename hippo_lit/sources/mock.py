@@ -112,7 +112,8 @@ def hypotheses() -> list[dict[str, Any]]:
     """Statements and what the corpus says of them, in order: id, text, verdict, split, gold, evidence.
 
     The verdict is "shown", "contradicted", "partly" or "absent" (no paper speaks of it: `gold` and `evidence`
-    are empty). `evidence` are the sentences that decide, verbatim: {"paper", "sentence"}; `gold` their papers.
+    are empty). `evidence` are the sentences that decide, verbatim, as {"paper", "sentence"}; `gold` are
+    their papers.
     """
     return _records("hypotheses.jsonl")
 
