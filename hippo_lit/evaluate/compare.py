@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hippo_lit.errors import ConfigError, DataError
@@ -57,8 +57,12 @@ def compare_runs(
     for other in others:
         check_comparable(base, other)
     found = []
+    before, *after = (per_query(run.queries, run.rankings, measures) for run in (base, *others))
     for measure in measures:
-        rows = [_compared(base, other, measure, seed) for other in others]
+        rows = [
+            _compared((base.label, other.label), measure, before[measure], values[measure], seed)
+            for other, values in zip(others, after, strict=True)
+        ]
         corrected = holm([row.p for row in rows])
         found += [replace(row, p_holm=p) for row, p in zip(rows, corrected, strict=True)]
     return found
@@ -98,16 +102,16 @@ def choose(runs: Sequence[Run], label: str) -> Run:
     )
 
 
-def _compared(base: Run, other: Run, measure: str, seed: int) -> Comparison:
-    a, b = (per_query(run.queries, run.rankings, [measure])[measure] for run in (base, other))
+def _compared(
+    labels: tuple[str, str], measure: str, a: Mapping[str, float], b: Mapping[str, float], seed: int
+) -> Comparison:
     differences = [b[query] - a[query] for query in a]
     low, high = bootstrap_interval(differences, seed=seed)
     p = randomisation_test(differences, seed=seed)
     wins = sum(d > _TIE for d in differences)
     losses = sum(d < -_TIE for d in differences)
     return Comparison(
-        base.label,
-        other.label,
+        *labels,
         measure,
         len(differences),
         mean(list(a.values())),

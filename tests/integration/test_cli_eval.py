@@ -113,9 +113,10 @@ def test_an_index_of_ones_own_with_a_file_of_questions(cli: Cli, mock_index: Pat
     assert told["papers"] == 100
 
 
-def test_ablations_and_sweeps(cli: Cli, kept: Path) -> None:
-    options = ("--systems", "hippo", "--split", "test", *QUICK, "--store", kept)
-    shown = cli("eval", "mock", *options, "--ablate", "--sweep", "ppr.damping=0.3,0.5").stdout
+def test_ablations_and_sweeps(cli: Cli, mock_index: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine.jsonl").write_text('{"id": "1", "text": "the router of Gatehouse", "gold": ["p005"]}\n')
+    options = ("--systems", "hippo", "--index", mock_index, *QUICK)
+    shown = cli("eval", "mine.jsonl", *options, "--ablate", "--sweep", "ppr.damping=0.3,0.5").stdout
     labels = [line.split()[0] for line in shown.splitlines() if line.startswith("hippo")]
     assert labels[:3] == ["hippo", "hippo@no-filter", "hippo@no-entity-linking"]
     assert "hippo@ppr.damping=0.3" in labels
