@@ -6,8 +6,9 @@
 
 One table a set, like the papers'. `hipporag2` is HippoRAG 2's own rules (configs/hipporag2.toml) over the
 same facts. No key and no LLM: `--facts openie` takes GPT-3.5's triples (../shared/data) as the facts of
-MuSiQue. Indexes and vectors are kept in --store, so that a second run takes seconds; with --out the runs, too, for
-`hippo-lit compare` and to go on after an interruption. Milliseconds are medians, without embedding the query.
+MuSiQue. Indexes and vectors are kept in --store, so that a second run takes seconds; with --out the runs,
+too, for `hippo-lit compare` and to go on after an interruption. Milliseconds are medians, without embedding
+the query.
 """
 
 from __future__ import annotations
