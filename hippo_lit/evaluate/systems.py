@@ -26,6 +26,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
     "synonyms": {"graph.synonym": 0.0},
     "citations": {"graph.citation": 0.0},
     "text-rank": {"rank.hybrid_weight": 0.0},
+    "nearest-first": {"rank.nearest_first": 2.0},
 }
 """Part of the hippo route to the settings without it. All act on queries alone, so the index is shared."""
 

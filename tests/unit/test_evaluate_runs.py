@@ -119,7 +119,7 @@ def test_settings_of_queries_share_one_index(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Indexer, "build", lambda self: builds.append(1) or build(self))
     systems = plan(["hippo"], [("", QUICK)], ablate=True, sweeps=[("ppr.damping", [0.3, 0.7])])
     runs = Runner(DATA, tmp_path / "store").run(systems)
-    assert (len(runs), len(builds)) == (14, 1)
+    assert (len(runs), len(builds)) == (len(systems), 1)
     assert len({run.info.snapshot for run in runs}) == 1
     Runner(DATA, tmp_path / "store").run(
         plan(["hippo"], [("", QUICK)], sweeps=[("graph.synonyms", ["none"])])
