@@ -45,19 +45,22 @@ class RunFolder:
         self.folder = folder
 
     def finished(self, label: str, key: str) -> Run | None:
-        """The run of that label if it is whole and has this key, else None."""
+        """The run of that label if it is whole and has this key; else, and where it is damaged, None."""
         path = self._path(label, ".json")
         if not path.is_file():
             return None
-        run = load_run(path)
+        try:
+            run = load_run(path)
+        except DataError:
+            return None  # what can be read of its answers is kept by `partial`
         return run if run.info.key == key else None
 
     def partial(self, label: str, key: str) -> dict[str, Answered]:
-        """What an interrupted run of this key had answered; nothing of another one's."""
+        """What an interrupted run of this key had answered, as far as it can be read; else nothing."""
         path = self._path(label, ".jsonl")
         if not path.is_file():
             return {}
-        found_key, answers = _answers(path)
+        found_key, answers = _answers(path, lenient=True)
         return answers if found_key == key else {}
 
     @contextmanager
@@ -67,12 +70,10 @@ class RunFolder:
         with reporting("write", path):
             self.folder.mkdir(parents=True, exist_ok=True)
             self._path(info.label, ".json").unlink(missing_ok=True)  # no longer whole
-            with path.open("w", encoding="utf-8") as file:
-                writer = _Writer(file)
-                file.write(json.dumps({"key": info.key}) + "\n")
-                for answer in done:
-                    writer.add(answer)
-                yield writer
+            head = json.dumps({"key": info.key}) + "\n"
+            _replace(path, head + "".join(map(_line, done)))  # at no moment are those done not on disk
+            with path.open("a", encoding="utf-8") as file:
+                yield _Writer(file)
 
     def finish(self, run: Run) -> None:
         """Write what makes the run whole."""
@@ -136,8 +137,11 @@ def load_run(path: Path) -> Run:
     return Run(about.info, about.queries, answers)
 
 
-def _answers(path: Path) -> tuple[str, dict[str, Answered]]:
-    """Key and answers of a .jsonl file; a last line that was cut off is left out."""
+def _answers(path: Path, *, lenient: bool = False) -> tuple[str, dict[str, Answered]]:
+    """Key and answers of a .jsonl file, without a last line that was cut off.
+
+    Any other line that is no answer is left out where `lenient`; else it raises DataError.
+    """
     try:
         lines = path.read_text("utf-8", "replace").split("\n")
     except OSError as error:
@@ -154,8 +158,8 @@ def _answers(path: Path) -> tuple[str, dict[str, Answered]]:
         try:
             answer = adapter.validate_json(line)
         except ValidationError as error:
-            if number == len(lines):  # only the last can lack its line end
-                break
+            if lenient or number == len(lines):  # only the last can lack its line end
+                continue
             raise DataError(
                 f"{path}, line {number}: no answer of a run: {_first(error)}", path=str(path), line=number
             ) from error

@@ -150,6 +150,8 @@ def test_damaged_runs_are_named(tmp_path: Path) -> None:
     (folder.folder / "bm25.jsonl").write_text(lines[0] + "{}\n" + lines[1])
     with pytest.raises(DataError, match="line 2: no answer of a run"):
         load_run(folder.folder / "bm25")
+    (again,) = Runner(DATA, tmp_path / "store", runs=folder).run([bm25()])  # answers the rest anew
+    assert load_run(folder.folder / "bm25") == again
     (folder.folder / "bm25.json").write_text('{"format": 1}')
     with pytest.raises(DataError, match="is no run of `hippo-lit eval`: info"):
         load_run(folder.folder / "bm25")
