@@ -18,7 +18,7 @@ from hippo_lit.evaluate.dataset import Dataset
 from hippo_lit.evaluate.run import Answered, Run, RunInfo, answered
 from hippo_lit.evaluate.saved import RunFolder
 from hippo_lit.evaluate.systems import System, index_key
-from hippo_lit.index import Progress, silent
+from hippo_lit.extraction import Progress, silent
 from hippo_lit.llm.prompts import load_prompt
 from hippo_lit.protocols import Embedder, TextKind
 from hippo_lit.resources import prompts_dir
@@ -179,7 +179,7 @@ class Runner:
             fingerprint,
             key,
             self.depth,
-            settings.model_dump(mode="json"),
+            settings.model_dump(mode="json", exclude={"sources"}),
             prompt_hashes(),
             versions(),
             settings.llm.seed,
