@@ -115,7 +115,7 @@ class HippoRoute:
         return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
 
     def _nearest_first(self, scores: Floats, signals: Signals) -> Floats:
-        """`scores`, in [0, 1], halved below the passage nearest to the question where that holds enough of it.
+        """`scores`, in [0, 1], halved below the passage nearest to the question, where it holds enough of it.
 
         What a passage says itself is better evidence than what leads to it. Whoever asks for a chain of
         papers names things that no single one of them holds: there the graph alone decides.
