@@ -1,148 +1,83 @@
-"""The sets under ../shared/data as papers, queries and gold; nothing of them is copied here."""
+"""The sets under ../shared/data; nothing of them is copied here."""
 
 from __future__ import annotations
 
 import csv
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from hippo_lit import Paper, build_corpus
-from hippo_lit.sources import mock
+from hippo_lit import Paper
+from hippo_lit.evaluate.beir import read_beir
+from hippo_lit.evaluate.dataset import Dataset, Query
+from hippo_lit.evaluate.files import json_lines, papers_of
+from hippo_lit.evaluate.own import mock_dataset
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 HERE = Path(__file__).resolve().parent / "data"
-NAMES = ("musique", "musique_steps", "hotpotqa", "synergy", "cite_holdout", "claims", "mock")
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A question, its gold (paper id to grade), what to leave out of the ranking, and its kind."""
-
-    id: str
-    text: str
-    gold: dict[str, int]
-    leave_out: tuple[str, ...] = ()
-    years: tuple[int | None, int | None] = (None, None)
-    tag: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """`index` names the folder under which its index is kept; sets over one corpus share it."""
-
-    name: str
-    index: str
-    papers: list[Paper]
-    queries: list[Query]
-    measures: tuple[str, ...] = field(default=("R@2", "R@5", "R@10", "nDCG@10"))
+SHORT, LONG = ("R@2", "R@5", "R@10", "nDCG@10"), ("R@10", "R@100", "nDCG@10")
+MEASURES = {
+    "musique": SHORT,
+    "musique_steps": SHORT,
+    "hotpotqa": SHORT,
+    "synergy": LONG,
+    "cite_holdout": LONG,
+    "claims": SHORT,
+    "mock": SHORT,
+}
+NAMES = tuple(MEASURES)
 
 
 def load(name: str) -> Dataset:
-    """Raises FileNotFoundError where ../shared/data is absent."""
+    """Raises DataError where ../shared/data is absent."""
+    synergy = SHARED / "synergy_openalex"
     match name:
-        case "musique":
-            folder = SHARED / "musique_train100"
-            return Dataset(name, name, _corpus(folder), _beir(folder))
+        case "musique" | "hotpotqa":
+            data = read_beir(SHARED / f"{name}_train100")
         case "musique_steps":
             folder = SHARED / "musique_train100"
-            papers = _corpus(folder)
-            return Dataset(name, "musique", papers, list(_steps(folder, papers)))
-        case "hotpotqa":
-            folder = SHARED / "hotpotqa_train100"
-            return Dataset(name, name, _corpus(folder), _beir(folder))
+            data = read_beir(folder)
+            data = replace(data, queries=list(_steps(folder, data)))
         case "synergy":
-            folder = SHARED / "synergy_openalex"
-            papers = _cited(_corpus(folder), folder / "citations.tsv")
-            return Dataset(name, name, papers, _beir(folder), ("R@10", "R@100", "nDCG@10"))
+            data = read_beir(synergy, papers=_cited(synergy / "citations.tsv"))
         case "cite_holdout":
-            folder = SHARED / "synergy_openalex"
-            papers = _cited(_corpus(folder), folder / "cite_holdout" / "citations_train.tsv")
-            return Dataset(name, name, papers, _beir(folder / "cite_holdout"), ("R@10", "R@100", "nDCG@10"))
+            folder = synergy / "cite_holdout"
+            data = read_beir(folder, papers=_cited(folder / "citations_train.tsv"))
         case "claims":
-            folder = SHARED / "synergy_openalex"
-            papers = _cited(_corpus(folder), folder / "citations.tsv")
-            queries = [
-                Query(row["_id"], row["text"], dict.fromkeys(row["gold"], 1))
-                for row in _lines(HERE / "claims_synergy.jsonl")
-            ]
-            return Dataset(name, "synergy", papers, queries)
+            rows = [row for _, row in json_lines(HERE / "claims_synergy.jsonl")]
+            queries = [Query(row["_id"], row["text"], dict.fromkeys(row["gold"], 1)) for row in rows]
+            data = Dataset(name, _cited(synergy / "citations.tsv"), queries)
         case "mock":
-            return Dataset(name, name, build_corpus(), list(_mock()))
+            data = mock_dataset()
         case _:
-            raise ValueError(f"no set {name!r}; there are {', '.join(NAMES)}")
+            raise SystemExit(f"no set {name!r}; there are {', '.join(NAMES)}")
+    return replace(data, name=name)
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
-def _corpus(folder: Path) -> list[Paper]:
-    return [
-        Paper(
-            row["_id"],
-            row.get("title") or "",
-            row.get("text") or "",
-            (row.get("metadata") or {}).get("year"),
-            source="beir",
-        )
-        for row in _lines(folder / "corpus.jsonl")
-    ]
-
-
-def _cited(papers: list[Paper], file: Path) -> list[Paper]:
+def _cited(file: Path) -> list[Paper]:
+    """Synergy's papers with the citations of a file of citing and cited."""
+    papers, _ = papers_of(SHARED / "synergy_openalex" / "corpus.jsonl")
     references: dict[str, list[str]] = {}
-    for citing, cited in _rows(file):
-        references.setdefault(citing, []).append(cited)
+    with file.open(encoding="utf-8", newline="") as lines:
+        for citing, cited in list(csv.reader(lines, delimiter="\t"))[1:]:
+            references.setdefault(citing, []).append(cited)
     return [replace(paper, references=tuple(references.get(paper.id, ()))) for paper in papers]
 
 
-def _rows(file: Path) -> list[list[str]]:
-    with file.open(encoding="utf-8", newline="") as lines:
-        return list(csv.reader(lines, delimiter="\t"))[1:]
-
-
-def _beir(folder: Path) -> list[Query]:
-    gold: dict[str, dict[str, int]] = {}
-    for query, document, grade in _rows(folder / "qrels.tsv"):
-        if int(grade) > 0:
-            gold.setdefault(query, {})[document] = int(grade)
-    queries = []
-    for row in _lines(folder / "queries.jsonl"):
-        itself = (row.get("metadata") or {}).get("query_doc")
-        queries.append(Query(row["_id"], row["text"], gold.get(row["_id"], {}), (itself,) if itself else ()))
-    return [query for query in queries if query.gold]
-
-
-def _steps(folder: Path, papers: list[Paper]) -> Iterator[Query]:
+def _steps(folder: Path, data: Dataset) -> Iterator[Query]:
     """The single steps of MuSiQue's questions: simple questions with one gold passage each.
 
     Earlier answers are filled in; a step counts where just one gold passage holds its answer.
     """
-    texts = {paper.id: f"{paper.title}\n{paper.abstract}".lower() for paper in papers}
-    plain = {query.id: query for query in _beir(folder)}
-    for row in _lines(folder / "queries.jsonl"):
-        steps = row["metadata"]["decomposition"]
+    texts = {paper.id: f"{paper.title}\n{paper.abstract}".lower() for paper in data.papers}
+    whole = {query.id: query for query in data.queries}
+    for row in map(json.loads, (folder / "queries.jsonl").read_text("utf-8").splitlines()):
+        steps: list[Any] = row["metadata"]["decomposition"]
         for number, (question, answer) in enumerate(steps):
             for earlier, (_, known) in enumerate(steps):
                 question = question.replace(f"#{earlier + 1}", known)
-            holding = [paper for paper in plain[row["_id"]].gold if answer.lower() in texts[paper]]
+            holding = [paper for paper in whole[row["_id"]].relevant if answer.lower() in texts[paper]]
             if len(holding) == 1:
                 yield Query(f"{row['_id']}-{number}", question, {holding[0]: 1})
-
-
-def _mock() -> Iterator[Query]:
-    for row in mock.queries():
-        if row["gold"]:
-            years = row.get("year") or (None, None)
-            yield Query(
-                row["id"],
-                row["text"],
-                row["gold"],
-                tuple(row.get("leave_out", ())),
-                tuple(years),
-                row["tags"][0],
-            )

@@ -17,19 +17,22 @@ if TYPE_CHECKING:
     from hippo_lit.lexical.bm25 import BM25Index
     from hippo_lit.lexical.citations import CitationGraph
     from hippo_lit.lexical.client import RetrievalClient
+    from hippo_lit.models.guard import Budget
     from hippo_lit.sentences import first_sentences
     from hippo_lit.sources.files import FileSource
     from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient, build_corpus
-    from hippo_lit.types import Fact, Paper, RankedPaper, RetrievalResult
+    from hippo_lit.types import Fact, Filters, Paper, RankedPaper, RetrievalResult
 
 __version__ = "0.1.0"
 
 _HOME = {
     "ArxivMockClient": "sources.mock",
     "BM25Index": "lexical.bm25",
+    "Budget": "models.guard",
     "CitationGraph": "lexical.citations",
     "Fact": "types",
     "FileSource": "sources.files",
+    "Filters": "types",
     "HippoLit": "api",
     "HippoLitError": "errors",
     "Paper": "types",
@@ -46,9 +49,11 @@ _HOME = {
 __all__ = [
     "ArxivMockClient",
     "BM25Index",
+    "Budget",
     "CitationGraph",
     "Fact",
     "FileSource",
+    "Filters",
     "HippoLit",
     "HippoLitError",
     "Paper",

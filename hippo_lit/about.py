@@ -16,14 +16,18 @@ from hippo_lit.passages import passage_hash
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.publish import SNAPSHOTS, open_current
 from hippo_lit.storage.store import STORE_FILE, Store
-from hippo_lit.types import Fact, Paper
+from hippo_lit.types import Fact, Paper, Passage
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A passage whose extraction failed. `paper_id` is "" where no paper has that passage any more."""
+    """A passage whose extraction failed: the paper's `passage`-th, from 0.
+
+    `paper_id` is "" and `passage` None where no paper has that text any more.
+    """
 
     paper_id: str
+    passage: int | None
     reason: str
     attempts: int
 
@@ -33,9 +37,10 @@ class IndexDescription:
     """What an index holds and what it was built with.
 
     `stored` counts the papers in the store, `papers` those that retrieval sees; they differ while a run was
-    interrupted. `recipe_changes` maps what differs from the default recipe to (value, default).
-    `bytes_on_disk` is by part. Without a published snapshot (`snapshot` is "") all but `stored` and
-    `bytes_on_disk` is empty.
+    interrupted. `untried` counts texts without facts that were not asked about yet (budget or account
+    ended, batch jobs are out). `recipe_changes` maps what differs from the default recipe to
+    (value, default). `bytes_on_disk` is by part. Without a published snapshot (`snapshot` is "") all
+    but `stored` and `bytes_on_disk` is empty.
     """
 
     path: str
@@ -55,6 +60,7 @@ class IndexDescription:
     recipe: Mapping[str, Any] | None = None
     recipe_changes: Mapping[str, tuple[Any, Any]] | None = None
     failures: tuple[Failure, ...] = ()
+    untried: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,7 @@ def describe_index(folder: str | Path) -> IndexDescription:
         about, graph = snapshot.about, snapshot.graph
         default = make_recipe(Settings()).describe()
         recipe = dict(about["recipe"])
+        failures, untried = _failures(store, snapshot)
         return IndexDescription(
             str(path),
             stored,
@@ -108,7 +115,8 @@ def describe_index(folder: str | Path) -> IndexDescription:
             recipe_changes={
                 key: (value, default.get(key)) for key, value in recipe.items() if value != default.get(key)
             },
-            failures=_failures(store, snapshot),
+            failures=failures,
+            untried=untried,
         )
 
 
@@ -168,13 +176,27 @@ def _papers(snapshot: Snapshot, ids: Iterable[str]) -> tuple[Paper, ...]:
     return tuple(snapshot.paper(number) for number in numbers if number is not None)
 
 
-def _failures(store: Store, snapshot: Snapshot) -> tuple[Failure, ...]:
+def _failures(store: Store, snapshot: Snapshot) -> tuple[tuple[Failure, ...], int]:
+    """By paper and passage, where a text that several papers share stands once for each; and how many
+    texts of the snapshot have no facts though nothing failed.
+    """
     failed = store.failures(snapshot.about["extractor"])
+    without_facts = int(snapshot.about["failures"])
     if not failed:
-        return ()
-    passages = map(snapshot.passage, range(len(snapshot.passage_paper)))
-    papers = {passage_hash(passage): passage.paper_id for passage in passages}
-    return tuple(Failure(papers.get(text_hash, ""), reason, n) for text_hash, reason, n in failed)
+        return (), without_facts
+    places: dict[str, list[Passage]] = {}
+    wanted = {text_hash for text_hash, _, _ in failed}
+    for passage in map(snapshot.passage, range(len(snapshot.passage_paper))):
+        if (text_hash := passage_hash(passage)) in wanted:
+            places.setdefault(text_hash, []).append(passage)
+    found = [
+        Failure(passage.paper_id, passage.number, reason, attempts)
+        for text_hash, reason, attempts in failed
+        for passage in places.get(text_hash, ())
+    ]
+    gone = [Failure("", None, reason, n) for text_hash, reason, n in failed if text_hash not in places]
+    found.sort(key=lambda failure: (failure.paper_id, failure.passage or 0))
+    return (*found, *gone), max(0, without_facts - len(places))
 
 
 def _sizes(path: Path) -> dict[str, int]:

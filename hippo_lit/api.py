@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from threading import RLock
 from types import TracebackType
 from typing import Any
 
 from hippo_lit import assemble
+from hippo_lit.assemble import Parts
 from hippo_lit.config import Settings
 from hippo_lit.errors import (
     ConfigError,
-    EmbedderMismatchError,
-    IndexNotFoundError,
-    MissingExtraError,
-    ModelError,
-    StoreError,
 )
-from hippo_lit.index import Built, Indexer, Progress
+from hippo_lit.estimate import Estimate
+from hippo_lit.extraction import Progress
+from hippo_lit.index import Built
+from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel, Embedder
-from hippo_lit.records import paper_from_mapping, paper_to_mapping
-from hippo_lit.retrieve.retriever import Restriction, Retriever
+from hippo_lit.reader import EMBEDDING, Reader
+from hippo_lit.restriction import parse_filters
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.storage.cache import Cache
-from hippo_lit.storage.lock import WriterLock
-from hippo_lit.storage.publish import open_current
 from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Mode, Paper, RetrievalResult
+from hippo_lit.types import Filters, Mode, Paper, RetrievalResult
+from hippo_lit.writer import Batch, Writer, refuse_other_folders
 
-_BATCH = 1000
-_EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
+Papers = Iterable[Paper | Mapping[str, Any]]
 
 
 class HippoLit:
@@ -54,26 +48,18 @@ class HippoLit:
         chat: ChatModel | None = None,
         prompts: Path | None = None,
         read_only: bool = False,
+        wait_s: float = 0.0,
     ) -> None:
         """Use `open`."""
         self.path = path
         self.settings = settings
         self.store = store
-        self._prompts = prompts
-        self._read_only = read_only
-        self._lock = RLock()  # of the retriever; never held for long
-        self._write_lock = RLock()
-        self._writer = WriterLock(path)
-        self._chat = chat if chat is not None else assemble.make_chat(settings)
-        self._plain_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
-        # The filter's replies are paid for, so they are kept where that can be done, read-only or not;
-        # without an LLM there is nothing to keep.
-        kept = settings.filter.kind == "llm"
-        self._cache = Cache(assemble.cache_path(settings, path) if kept else None, on_write_error="skip")
-        self._queries = Cache(None)
-        self._made = [model for model in (self._chat, self._plain_embedder) if model not in (chat, embedder)]
-        self._retriever: Retriever | None = None
-        self._checked = False
+        own_chat = chat if chat is not None else assemble.make_chat(settings)
+        own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
+        self._made = [model for model in (own_chat, own_embedder) if model not in (chat, embedder)]
+        parts = Parts(path, settings, own_embedder, own_chat, prompts)
+        self._writer = Writer(parts, store, read_only=read_only, wait_s=wait_s)
+        self._reader = Reader(parts)
 
     @classmethod
     def open(
@@ -86,16 +72,18 @@ class HippoLit:
         embedder: Embedder | None = None,
         chat: ChatModel | None = None,
         prompts: str | Path | None = None,
+        wait_s: float = 0.0,
     ) -> HippoLit:
         """Open the index in folder `path`, made if absent unless `create` is False.
 
         `embedder` and `chat` take the place of those that `settings` describe; `prompts` is a folder that
         takes the place of the shipped one. An index made with another embedder is found out when a query
-        needs vectors. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
+        needs vectors. A write waits `wait_s` (≥ 0) seconds for another writer to finish. Raises
+        IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
         """
         folder = Path(path).expanduser()
         if create and not read_only:
-            _refuse_other_folders(folder)
+            refuse_other_folders(folder)
         store = Store.open(folder, create=create and not read_only, read_only=read_only)
         try:
             return cls(
@@ -106,6 +94,7 @@ class HippoLit:
                 chat=chat,
                 prompts=Path(prompts) if prompts is not None else None,
                 read_only=read_only,
+                wait_s=wait_s,
             )
         except BaseException:
             store.close()
@@ -114,60 +103,98 @@ class HippoLit:
     # -- writing
 
     def add(
-        self,
-        papers: Iterable[Paper | Mapping[str, Any]],
-        *,
-        progress: Progress | None = None,
+        self, papers: Papers, *, progress: Progress | None = None, budget: Budget | None = None
     ) -> Counts:
         """Add papers, or further sources' views of papers that are there, and bring the index up to date.
 
         Papers may be dicts with at least id and title or abstract. What was added before is not done
-        again. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored then),
-        IndexLockedError while another process writes, ModelError, StoreError.
+        again. Where the chat model fails, or the `budget` ends, the papers are indexed without the facts
+        that are missing, and `hippo` answers are called degraded until a later run has found them; `build`
+        says how many. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored
+        then), IndexLockedError while another process writes, EmbeddingError, StoreError.
         """
-        with self._writing():
+        with self.writing():
             counts = self.put(papers)
-            self.build(progress=progress)
+            self.build(progress=progress, budget=budget)
         return counts
 
-    def put(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
-        """Store papers without indexing them yet; `build` does that."""
-        counts = Counts()
-        with self._writing():
-            batch: list[Paper] = []
-            for paper in papers:
-                batch.append(_cleaned(paper))
-                if len(batch) >= _BATCH:
-                    counts += self.store.put_papers(batch)
-                    batch = []
-            return counts + self.store.put_papers(batch)
+    def update(
+        self, papers: Papers, *, progress: Progress | None = None, budget: Budget | None = None
+    ) -> Counts:
+        """As `add`, but each paper is then exactly what is given here: what other sources said of it goes.
 
-    def build(self, *, progress: Progress | None = None) -> Built:
-        """Extract, embed and publish what is new in the store; nothing is done where nothing is new."""
-        with (
-            self._writing(),
-            Cache(assemble.cache_path(self.settings, self.path), on_write_error="raise") as cache,
-        ):
-            indexer = Indexer(
-                self.path,
-                self.store,
-                assemble.cached(self._plain_embedder, cache),
-                assemble.make_extractor(self.settings, self._chat, cache, self._prompts),
-                assemble.make_recipe(self.settings),
-            )
-            if progress is not None:
-                indexer = replace(indexer, progress=progress)
-            built = indexer.build()
+        All papers are stored or, where one of them cannot be a paper, none. Raises as `add`.
+        """
+        with self.writing():
+            counts = self._writer.replace(papers)
+            self.build(progress=progress, budget=budget)
+        return counts
+
+    def delete(
+        self, ids: Iterable[str], *, source: str | None = None, progress: Progress | None = None
+    ) -> int:
+        """Take papers out, or only what `source` said of them, and bring the index up to date.
+
+        Returns how many papers that concerned. What was paid for their texts is kept, so that a paper that
+        comes back costs nothing. Raises DataError (unknown: the ids) where the index holds no such paper,
+        or nothing of it from `source`; EmbedderMismatchError or ConfigError where the settings name other
+        models than the index was made with, since all that stays would be done again; nothing is deleted
+        then. Raises also as `add`.
+        """
+        given = _ids(ids, "ids")
+        with self.writing():
+            deleted = self._writer.delete(given, source)
+            self.build(progress=progress)
+        return deleted
+
+    def put(self, papers: Papers) -> Counts:
+        """Store papers without indexing them yet; `build` does that."""
+        return self._writer.put(papers)
+
+    def build(
+        self,
+        *,
+        progress: Progress | None = None,
+        budget: Budget | None = None,
+        batch: Batch | None = None,
+    ) -> Built:
+        """Extract, embed and publish what is new in the store; nothing is done where nothing is new.
+
+        `budget` ends the calls of the chat model. With `batch` these go into jobs of the provider's Batch
+        API: "submit" collects what is answered and comes back at once, "wait" when all is. A chat model's
+        failures are no errors: they are in what is returned. Raises ConfigError, EmbeddingError,
+        IndexLockedError, StoreError.
+        """
+        with self.writing():
+            built = self._writer.build(progress, budget, batch)
             self.refresh()
             return built
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """The writer's lock, taken once however many steps a write has. One writing thread at a time."""
-        if self._read_only:
-            raise StoreError(f"{self.path} was opened read-only", path=str(self.path))
-        with self._write_lock, nullcontext() if self._writer.held else self._writer:
-            yield
+    def estimate(self, papers: Papers = (), *, batch: bool = False) -> Estimate:
+        """What adding `papers` and building would take of models, by batch jobs where `batch` is set.
+
+        No model is asked and nothing is stored. Raises DataError, StoreError.
+        """
+        return self._writer.estimate(papers, batch=batch)
+
+    async def aadd(self, papers: Papers) -> Counts:
+        """`add`, without blocking the event loop."""
+        return await asyncio.to_thread(self.add, papers)
+
+    async def aupdate(self, papers: Papers) -> Counts:
+        """`update`, without blocking the event loop."""
+        return await asyncio.to_thread(self.update, papers)
+
+    async def adelete(self, ids: Iterable[str], *, source: str | None = None) -> int:
+        """`delete`, without blocking the event loop."""
+        return await asyncio.to_thread(self.delete, ids, source=source)
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Holds the right to write over several writes: no other writer comes between them.
+
+        Raises IndexLockedError (path, pid, host, since) where another holds it for longer than `wait_s`.
+        """
+        return self._writer.session()
 
     # -- reading
 
@@ -178,47 +205,12 @@ class HippoLit:
 
     def snapshot(self) -> Snapshot | None:
         """The state that queries are answered from; None before anything was indexed."""
-        with self._lock:
-            if self._retriever is None:
-                self.refresh()
-            return self._retriever.snapshot if self._retriever is not None else None
+        retriever = self._reader.current()
+        return retriever.snapshot if retriever is not None else None
 
     def refresh(self) -> None:
         """Answer from the state that is current now. Raises IndexCorruptError, FormatVersionError."""
-        snapshot = open_current(self.path, Snapshot)
-        with self._lock:
-            if self._retriever and snapshot and self._retriever.snapshot.name == snapshot.name:
-                return  # nothing new: keep what is warm
-            self._retriever = None if snapshot is None else self._make_retriever(snapshot)
-            self._checked = False
-
-    def _make_retriever(self, snapshot: Snapshot) -> Retriever:
-        return Retriever(
-            snapshot,
-            assemble.cached(self._plain_embedder, self._queries),
-            assemble.make_filter(self.settings, self._chat, self._cache, self._prompts),
-            self.settings,
-        )
-
-    def _check_embedder(self, snapshot: Snapshot) -> bool:
-        """Whether queries are embedded as the snapshot's passages were; False where that cannot be told yet.
-
-        Raises EmbedderMismatchError where they are not.
-        """
-        built_with = snapshot.about["embedder"]
-        try:
-            given = assemble.cached(self._plain_embedder, self._queries).space
-        except (ModelError, MissingExtraError):
-            return False  # the query meets the same failure, and `retrieve.on_model_error` says what it means
-        if built_with != given:
-            raise EmbedderMismatchError(
-                f"{self.path} was indexed with the embedder {built_with}, the settings name {given}: give the"
-                " settings it was indexed with, or index again to re-embed",
-                path=str(self.path),
-                found=built_with,
-                expected=given,
-            )
-        return True
+        self._reader.refresh()
 
     def retrieve(
         self,
@@ -228,18 +220,20 @@ class HippoLit:
         *,
         years: tuple[int | None, int | None] = (None, None),
         exclude: Iterable[str] = (),
+        filters: Filters | Mapping[str, Any] | None = None,
         explain: bool = True,
     ) -> RetrievalResult:
         """The `k` best papers for `query`, each with the scores that put it there.
 
-        `years` (first, last; inclusive) and `exclude` (ids) restrict what is ranked, not what the graph
-        walks through. With `explain` each paper carries the way from a seed to it. Raises ConfigError,
-        IndexNotFoundError where nothing was indexed yet, EmbedderMismatchError for the modes that need
-        vectors, and ModelError where `retrieve.on_model_error` is "raise".
+        `filters` (a `Filters` value, or a mapping as for `restriction.parse_filters`) restrict what is
+        ranked, not what the graph walks through; `years` (first, last; inclusive) and `exclude` (ids) are
+        two of them by themselves. With `explain` each paper carries the way from a seed to it.
+
+        Raises ConfigError, IndexNotFoundError where nothing was indexed yet, EmbedderMismatchError for the
+        modes that need vectors, and ModelError where `retrieve.on_model_error` is "raise".
         """
-        return self._open_retriever(mode).retrieve(
-            query, k, mode, restriction=Restriction(*years, exclude=_ids(exclude)), explain=explain
-        )
+        chosen = parse_filters(filters, years=years, exclude=exclude)
+        return self._reader.retriever(mode).retrieve(query, k, mode, filters=chosen, explain=explain)
 
     def retrieve_many(
         self,
@@ -249,23 +243,21 @@ class HippoLit:
         *,
         years: tuple[int | None, int | None] = (None, None),
         exclude: Sequence[Iterable[str]] | None = None,
+        filters: Filters | Mapping[str, Any] | None = None,
         explain: bool = False,
     ) -> list[RetrievalResult]:
-        """One result a query, in order; the queries are embedded together. `exclude` has a group a query."""
-        retriever = self._open_retriever(mode)
+        """One result a query, in order; the queries are embedded together. `exclude` has a group a query;
+        `years` and `filters` are for all.
+        """
         groups = exclude if exclude is not None else [()] * len(queries)
-        if mode in _EMBEDDING:
+        chosen = [parse_filters(filters, years=years, exclude=group) for group in groups]
+        retriever = self._reader.retriever(mode)
+        if mode in EMBEDDING:
             retriever.prepare(queries)
         return [
-            retriever.retrieve(
-                query, k, mode, restriction=Restriction(*years, exclude=_ids(group)), explain=explain
-            )
-            for query, group in zip(queries, groups, strict=True)
+            retriever.retrieve(query, k, mode, filters=each, explain=explain)
+            for query, each in zip(queries, chosen, strict=True)
         ]
-
-    async def aadd(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
-        """`add`, without blocking the event loop."""
-        return await asyncio.to_thread(self.add, papers)
 
     async def aretrieve(
         self, query: str, k: int = 10, mode: Mode = "hippo", **options: Any
@@ -279,20 +271,6 @@ class HippoLit:
         """`retrieve_many`, without blocking the event loop."""
         return await asyncio.to_thread(self.retrieve_many, queries, k, mode, **options)
 
-    def _open_retriever(self, mode: Mode) -> Retriever:
-        with self._lock:
-            if self._retriever is None:
-                self.refresh()
-            if self._retriever is None:
-                raise IndexNotFoundError(
-                    f"{self.path} holds no published index yet: add papers first"
-                    f" (hippo-lit index FILE --index {self.path})",
-                    path=str(self.path),
-                )
-            if mode in _EMBEDDING and not self._checked and len(self._retriever.snapshot):
-                self._checked = self._check_embedder(self._retriever.snapshot)
-            return self._retriever
-
     # -- closing
 
     def close(self) -> None:
@@ -301,8 +279,7 @@ class HippoLit:
             if callable(close := getattr(model, "close", None)):
                 close()
         self.store.close()
-        self._cache.close()
-        self._queries.close()
+        self._reader.close()
 
     def __enter__(self) -> HippoLit:
         return self
@@ -316,26 +293,7 @@ class HippoLit:
         self.close()
 
 
-def _refuse_other_folders(folder: Path) -> None:
-    """Raise StoreError for a folder that holds things, none of them an index's: a slip of the hand."""
-    try:
-        there = {entry.name.partition("-")[0] for entry in folder.iterdir()}
-    except OSError:
-        return  # not there yet, or not readable: opening the store says so better
-    if there and not there & {"store.db", "writer.lock", "snapshots", assemble.CACHE}:
-        raise StoreError(
-            f"{folder} is not an index and not empty: name a new or an empty folder", path=str(folder)
-        )
-
-
-def _ids(exclude: Iterable[str]) -> tuple[str, ...]:
-    if isinstance(exclude, str):
-        raise ConfigError(f"exclude takes ids, not one text: write exclude=[{exclude!r}]", key="exclude")
-    return tuple(exclude)
-
-
-def _cleaned(paper: Paper | Mapping[str, Any]) -> Paper:
-    """A paper whose text can be stored; a Paper object passes through the same cleaning as a dict."""
-    if isinstance(paper, Paper):
-        return paper_from_mapping(paper_to_mapping(paper), where=f"paper {paper.id!r}")
-    return paper_from_mapping(paper)
+def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise ConfigError(f"{name} takes ids, not one text: write {name}=[{given!r}]", key=name)
+    return tuple(given)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from hippo_lit.batching import BatchRun
 from hippo_lit.config import Settings
 from hippo_lit.errors import ConfigError
 from hippo_lit.index import Recipe
@@ -15,7 +17,24 @@ from hippo_lit.resources import prompts_dir
 from hippo_lit.storage.cache import Cache
 from hippo_lit.tokenizers import tokenizer
 
+if TYPE_CHECKING:
+    from hippo_lit.models.guard import Budget, Guard, Price
+    from hippo_lit.sources.live.services import Services
+    from hippo_lit.storage.batches import BatchLedger
+    from hippo_lit.storage.store import Store
+
 CACHE = "cache.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What reading and writing the index in folder `path` is done with."""
+
+    path: Path
+    settings: Settings
+    embedder: Embedder
+    chat: ChatModel | None
+    prompts: Path | None
 
 
 def make_embedder(settings: Settings, prompts: Path | None = None) -> Embedder:
@@ -90,25 +109,93 @@ def make_chat(settings: Settings) -> ChatModel | None:
 
 
 def make_extractor(
-    settings: Settings, chat: ChatModel | None, cache: Cache, prompts: Path | None = None
+    settings: Settings,
+    chat: ChatModel | None,
+    cache: Cache,
+    prompts: Path | None = None,
+    *,
+    budget: Budget | None = None,
+    held: frozenset[str] = frozenset(),
 ) -> FactExtractor:
-    """The extractor of `[extract]`. Raises ConfigError for kind "llm" without a chat model."""
-    kind = settings.extract.kind
-    if kind == "llm":
-        from hippo_lit.extract.combined import CombinedExtractor
-        from hippo_lit.extract.llm import LLMExtractor
+    """The extractor of `[extract]`, within `budget`; calls whose key is `held` are not made.
 
-        if chat is None:
-            raise _no_chat("extract.kind")
-        extractor = LLMExtractor(
-            _staged(chat, cache, "extract"),
-            load_prompt(prompts_dir(prompts) / "extract"),
-            concurrency=settings.llm.concurrency,
+    Raises ConfigError for kind "llm" without a chat model, and for a budget in USD without prices.
+    """
+    if settings.extract.kind != "llm":
+        return _rules(settings.extract.kind)
+    if chat is None:
+        raise _no_chat("extract.kind")
+    guarded = _guarded(chat, make_guard(settings, budget))
+    return extractor_over(_staged(guarded, cache, "extract", held), settings, prompts)
+
+
+def extractor_over(
+    chat: ChatModel, settings: Settings, prompts: Path | None = None, *, names: bool = True
+) -> FactExtractor:
+    """An LLM's extractor that asks `chat` as it stands; with `names` it adds those that rules find."""
+    from hippo_lit.extract.combined import CombinedExtractor
+    from hippo_lit.extract.llm import LLMExtractor
+
+    prompt = load_prompt(prompts_dir(prompts) / "extract")
+    extractor = LLMExtractor(chat, prompt, concurrency=settings.llm.concurrency)
+    if not names or settings.extract.names_from == "none":
+        return extractor
+    return CombinedExtractor(facts=extractor, names=_rules(settings.extract.names_from))
+
+
+def make_guard(settings: Settings, budget: Budget | None) -> Guard:
+    """What stops the calls of a run. Raises ConfigError for a budget in USD without prices."""
+    from hippo_lit.models.guard import Guard
+
+    return Guard(budget, make_price(settings), max_reply_tokens=settings.llm.max_tokens)
+
+
+def make_price(settings: Settings, *, batch: bool = False) -> Price | None:
+    """What tokens of `[llm]` cost, one by one or in a batch job; None where no price is set."""
+    from hippo_lit.models.guard import Price
+
+    llm = settings.llm
+    if llm.price_in_per_million is None or llm.price_out_per_million is None:
+        return None
+    factor = llm.batch_price_factor if batch else 1.0
+    return Price(llm.price_in_per_million, llm.price_out_per_million, factor)
+
+
+def make_batch_run(
+    settings: Settings,
+    chat: ChatModel | None,
+    cache: Cache,
+    store: Store,
+    ledger: BatchLedger,
+    prompts: Path | None = None,
+    *,
+    budget: Budget | None = None,
+    wait: bool = False,
+) -> BatchRun:
+    """Extraction by batch jobs. Raises ConfigError where the settings name no provider to send them to."""
+    from hippo_lit.models.batch_api import BatchApi
+    from hippo_lit.models.chat import OpenAIChat
+    from hippo_lit.models.chat_cache import CachedChat
+
+    if settings.extract.kind != "llm" or not isinstance(chat, OpenAIChat):
+        key = "extract.kind" if settings.extract.kind != "llm" else "llm.kind"
+        raise ConfigError(
+            'batch jobs are for facts by a chat model: set extract.kind = "llm" and llm.kind = "openai"'
+            " (see configs/openai.toml)",
+            key=key,
         )
-        if settings.extract.names_from == "none":
-            return extractor
-        return CombinedExtractor(facts=extractor, names=_rules(settings.extract.names_from))
-    return _rules(kind)
+    guard = make_guard(settings, budget)
+    return BatchRun(
+        store=store,
+        cached=CachedChat(chat, cache),
+        extractor_over=lambda awaiting: extractor_over(awaiting, settings, prompts),
+        api=BatchApi(chat, price_factor=settings.llm.batch_price_factor),
+        ledger=ledger,
+        guard=guard,
+        online=_staged(_guarded(chat, guard), cache, "extract"),
+        price=make_price(settings, batch=True),
+        wait=wait,
+    )
 
 
 def _rules(kind: str) -> FactExtractor:
@@ -152,6 +239,13 @@ def make_filter(
             )
 
 
+def make_services(settings: Settings) -> Services:
+    """The paper services of `[sources]`; close them after use."""
+    from hippo_lit.sources.live.services import Services
+
+    return Services(settings.sources)
+
+
 def make_recipe(settings: Settings) -> Recipe:
     return Recipe(
         passage_chars=settings.extract.passage_chars,
@@ -169,12 +263,20 @@ def make_recipe(settings: Settings) -> Recipe:
     )
 
 
-def _staged(chat: ChatModel, cache: Cache, stage: str) -> ChatModel:
+def _guarded(chat: ChatModel, guard: Guard) -> ChatModel:
+    from hippo_lit.models.guard import GuardedChat
+
+    return GuardedChat(chat, guard)
+
+
+def _staged(chat: ChatModel, cache: Cache, stage: str, held: frozenset[str] = frozenset()) -> ChatModel:
     """`chat` with its replies kept and its usage counted under `stage`."""
+    from hippo_lit.models.awaiting import HoldingChat
     from hippo_lit.models.chat_cache import CachedChat
     from hippo_lit.models.usage import MeteredChat
 
-    return MeteredChat(CachedChat(chat, cache), stage)
+    kept = CachedChat(chat, cache)
+    return MeteredChat(HoldingChat(kept, held) if held else kept, stage)
 
 
 def _no_chat(key: str) -> ConfigError:

@@ -60,6 +60,7 @@ class LLMSettings(_Section):
     requests_per_minute: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     price_in_per_million: Weight | None = None
     price_out_per_million: Weight | None = None
+    batch_price_factor: Weight = 0.5
 
 
 class ExtractSettings(_Section):
@@ -111,16 +112,18 @@ class SeedSettings(_Section):
     """Where PageRank starts.
 
     Entities: those of the kept facts (`evidence`: of the fact alone or of the whole sentence that states
-    it), and with `link_question` those that the question names; the best `max_entities`. What they weigh
-    together tells how specific the question is: far below `specific_mass` they hardly count. Passages:
-    together they weigh `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of
-    `passage_power`. With `passage_rule = "each"` every passage weighs `passage_weight` times
-    its min-maxed score, whatever the size of the corpus: HippoRAG 2's own rule.
+    it), and with `link_question` those that the question names; the best `max_entities`. With `rarity` an
+    entity weighs less the more passages hold its name. What they weigh together tells how specific the
+    question is: far below `specific_mass` they hardly count. Passages: together they weigh
+    `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of `passage_power`.
+    With `passage_rule = "each"` every passage weighs `passage_weight` times its min-maxed score, whatever
+    the size of the corpus: HippoRAG 2's own rule.
     """
 
     link_question: bool = True
     evidence: Literal["sentence", "fact"] = "sentence"
     max_entities: Count = 10
+    rarity: bool = True
     specific_mass: Weight = 1.0
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"
@@ -181,6 +184,33 @@ class HybridSettings(_Section):
     dense_share: Share = 0.7
 
 
+class SourcesSettings(_Section):
+    """Paper services: how they are asked, and where their answers are kept.
+
+    `mailto` is your address for OpenAlex and Crossref, which serve those who give one faster. Requests to one
+    service lie `…_interval_s` apart, for all processes that share `cache`. A fetch with all its requests ends
+    after `deadline_s`. Answers are kept for `max_age_days` in `cache`, unset: a folder of this account.
+    """
+
+    mailto: str | None = Field(default=None, pattern=r"^[^@\s]+@[^@\s]+$")
+    limit: Count = 100
+    timeout_s: Seconds = 30.0
+    deadline_s: Seconds = 900.0
+    max_attempts: Count = 5
+    cache: Path | None = None
+    max_age_days: Weight = 7.0
+    arxiv_url: str = "https://export.arxiv.org/api"
+    arxiv_interval_s: Weight = 3.0
+    s2_url: str = "https://api.semanticscholar.org/graph/v1"
+    s2_interval_s: Weight = 1.0
+    s2_key_env: str = "S2_API_KEY"
+    openalex_url: str = "https://api.openalex.org"
+    openalex_interval_s: Weight = 0.2
+    openalex_key_env: str = "OPENALEX_API_KEY"
+    crossref_url: str = "https://api.crossref.org"
+    crossref_interval_s: Weight = 0.4
+
+
 class CacheSettings(_Section):
     """Where vectors and model replies are kept: in the index folder, or in a file that indexes share."""
 
@@ -200,6 +230,7 @@ class Settings(_Section):
     rank: RankSettings = RankSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    sources: SourcesSettings = SourcesSettings()
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()
     hybrid: HybridSettings = HybridSettings()

@@ -91,9 +91,23 @@ class ChatModelError(ModelError):
     """A chat call failed for good.
 
     Fields: model, status (HTTP status or None), attempts, retry_after_s, and kind, one of
-    "auth", "not_found", "bad_request", "rate_limit", "server", "timeout", "connection",
-    "empty_reply", "truncated", "unreadable".
+    "auth", "not_found", "quota", "bad_request", "rate_limit", "server", "timeout", "connection",
+    "empty_reply", "truncated", "unreadable"; or, where no call was made, "budget" (it would be exceeded),
+    "given_up" (too many in a row failed) and "pending" (the reply of a batch job is awaited).
     """
+
+    ACCOUNT_WIDE: ClassVar = ("auth", "not_found", "quota")
+    UNTRIED: ClassVar = (*ACCOUNT_WIDE, "budget", "given_up", "pending")
+
+    @property
+    def account_wide(self) -> bool:
+        """Whether every other call would fail likewise: a wrong key, no credit, an unknown model."""
+        return self.fields.get("kind") in self.ACCOUNT_WIDE
+
+    @property
+    def untried(self) -> bool:
+        """Whether this says nothing of what was asked: a later run has as good a chance as this one had."""
+        return self.fields.get("kind") in self.UNTRIED
 
 
 class EmbeddingError(ModelError):
@@ -123,4 +137,4 @@ class EmbedderMismatchError(StoreError):
 
 
 class IndexLockedError(StoreError):
-    """Another process is writing to the index. Fields: path, pid, host."""
+    """Another process is writing to the index. Fields: path, pid, host, since (ISO 8601, UTC)."""

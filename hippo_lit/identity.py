@@ -23,8 +23,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from hippo_lit.family import first_family
 from hippo_lit.identifiers import identifiers, is_preprint_doi, parse
+from hippo_lit.names import first_family
 from hippo_lit.text import content_hash
 from hippo_lit.titles import Title, similar, title_of
 from hippo_lit.types import Paper

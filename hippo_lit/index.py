@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice, pairwise
+from itertools import pairwise
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
+from hippo_lit.extraction import Extracted, Extracting, ExtractionRun, Progress, silent
+from hippo_lit.facets import write_facets
 from hippo_lit.graph.build import GraphBuilder
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.synonyms import by_embedding, by_spelling
@@ -33,15 +35,6 @@ from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Extraction, Paper, Passage
-
-_BATCH = 256
-T = TypeVar("T")
-Progress = Callable[[str, int, int], None]
-"""Called as (stage, done, total)."""
-
-
-def silent(stage: str, done: int, total: int) -> None:
-    """Progress that nobody watches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +61,12 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What `Indexer.build` did. `published` is False where the current snapshot was up to date."""
+    """What `Indexer.build` did. `published` is False where the current snapshot was up to date.
+
+    `failed` passages were tried in vain, `left` ones were not tried, for the reason in `stopped`; both are
+    indexed without facts and taken up by the next run. `degraded`: it stopped because a model or an account
+    failed. `pending`: batch jobs were submitted whose replies will come. `notes` tell what else was done.
+    """
 
     snapshot: str
     published: bool
@@ -77,6 +75,11 @@ class Built:
     extracted: int = 0
     failed: int = 0
     failures: tuple[str, ...] = ()
+    left: int = 0
+    stopped: str = ""
+    degraded: bool = False
+    pending: bool = False
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +109,22 @@ class Indexer:
     extractor: FactExtractor
     recipe: Recipe
     progress: Progress = field(default=silent)
+    extraction: Extracting | None = None
+    """How facts are got; by default from `extractor`, a call at a time."""
 
     def build(self) -> Built:
         """Bring the snapshot up to date. Raises ModelError, StoreError."""
         papers = list(self.store.papers())
         passages = [passage for paper in papers for passage in passages_of(paper, self.recipe.passage_chars)]
         hashes = [passage_hash(passage) for passage in passages]
-        done, extracted, failures = self._extract(passages, hashes)
+        extraction = self.extraction or ExtractionRun(self.store, self.extractor, self.progress)
+        facts = extraction.run(passages, hashes)
+        done = facts.done
         state = self._state(papers, sorted(set(hashes) - done.keys()))
-        counts = {"papers": len(papers), "passages": len(passages)}
+
+        def built(*, published: bool) -> Built:
+            return _built(state, facts, published=published, papers=len(papers), passages=len(passages))
+
         damaged = False
         try:
             current = open_current(self.folder, Snapshot)
@@ -123,17 +133,15 @@ class Indexer:
                 raise  # a newer version wrote it, and still serves from it
             current, damaged = None, True
         if current is not None and current.name == state:
-            return Built(state, False, **counts, extracted=extracted, failed=len(failures), failures=failures)
+            return built(published=False)
         # All that can fail for another reason than the disk comes before anything is written.
         parts = self._derive(papers, passages, [done.get(text_hash, Extraction()) for text_hash in hashes])
         if damaged:  # its name may be the new one's, and a damaged folder is not to be mistaken for it
             with reporting("replace the snapshot of", self.folder):
                 (self.folder / CURRENT).unlink(missing_ok=True)
-        publish(
-            self.folder, state, lambda target: self._write(target, papers, passages, parts, len(failures))
-        )
+        publish(self.folder, state, lambda target: self._write(target, papers, passages, parts, facts))
         sweep(self.folder)
-        return Built(state, True, **counts, extracted=extracted, failed=len(failures), failures=failures)
+        return built(published=True)
 
     def _state(self, papers: Sequence[Paper], failed: Sequence[str]) -> str:
         """The snapshot's name: equal for equal content, models, recipe and failed passages, however they
@@ -143,33 +151,6 @@ class Indexer:
         recipe = json.dumps(self.recipe.describe(), sort_keys=True)
         parts = [str(FORMAT), self.embedder.space, self.extractor.name, recipe, *fingerprints, *failed]
         return f"s-{len(papers)}-{content_hash(*parts)[:16]}"
-
-    # -- facts
-
-    def _extract(
-        self, passages: Sequence[Passage], hashes: Sequence[str]
-    ) -> tuple[dict[str, Extraction], int, tuple[str, ...]]:
-        """All extractions by passage hash, how many are new, and the messages of those that failed."""
-        done = self.store.extractions(self.extractor.name, hashes)
-        missing = {h: p for h, p in zip(hashes, passages, strict=True) if h not in done}
-        failures: list[str] = []
-        extracted = 0
-        self.progress("extract", 0, len(missing))
-        for batch in _batches(iter(missing.items()), _BATCH):
-            found: list[tuple[str, Extraction | Exception]] = []
-            try:
-                outcomes = self.extractor.extract([passage for _, passage in batch])
-                for (text_hash, passage), outcome in zip(batch, outcomes, strict=True):
-                    found.append((text_hash, outcome))
-                    if isinstance(outcome, Extraction):
-                        done[text_hash] = outcome
-                        extracted += 1
-                    else:
-                        failures.append(f"{passage.paper_id}: {outcome}")
-                    self.progress("extract", extracted + len(failures), len(missing))
-            finally:  # what was found before an interruption is kept
-                self.store.put_extractions(self.extractor.name, found)
-        return done, extracted, tuple(failures)
 
     # -- deriving
 
@@ -246,7 +227,7 @@ class Indexer:
         papers: Sequence[Paper],
         passages: Sequence[Passage],
         parts: _Derived,
-        failures: int,
+        facts: Extracted,
     ) -> None:
         recipe = self.recipe
         (target / COLUMNS).mkdir()
@@ -260,7 +241,7 @@ class Indexer:
                     "extractor": self.extractor.name,
                     "passage_chars": recipe.passage_chars,
                     "recipe": recipe.describe(),
-                    "failures": failures,
+                    "failures": len(facts.failures) + facts.left,  # distinct texts without facts
                 },
             )
             columns.strings("paper_ids", (paper.id for paper in papers))
@@ -270,6 +251,7 @@ class Indexer:
             columns.array("alias_paper", np.array([numbers[owner] for _, owner in names], dtype=np.int32))
             columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
             columns.array("years", year_array(paper.year for paper in papers))
+            write_facets(columns, papers)
             columns.array("first_passage", parts.first_passage)
             columns.array(
                 "passage_paper",
@@ -296,6 +278,18 @@ class Indexer:
         self.progress("words", 1, 1)
 
 
-def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    while batch := list(islice(items, size)):
-        yield batch
+def _built(state: str, facts: Extracted, *, published: bool, papers: int, passages: int) -> Built:
+    return Built(
+        state,
+        published,
+        papers,
+        passages,
+        extracted=facts.new,
+        failed=len(facts.failures),
+        failures=facts.failures,
+        left=facts.left,
+        stopped=facts.stopped,
+        degraded=facts.degraded,
+        pending=facts.pending,
+        notes=facts.notes,
+    )

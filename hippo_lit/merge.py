@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from hippo_lit.family import first_family
 from hippo_lit.identifiers import canonical, identifiers, is_preprint_doi, of_id, preference
+from hippo_lit.names import first_family
 from hippo_lit.text import normalise
 from hippo_lit.titles import is_marked_retracted, title_of
 from hippo_lit.types import Paper

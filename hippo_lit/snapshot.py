@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
+from weakref import proxy
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
+from hippo_lit.facets import Facets
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.identifiers import parse
 from hippo_lit.lexical.bm25 import BM25Index
@@ -23,7 +25,7 @@ from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.types import Fact, Paper, Passage
 
-FORMAT = 5
+FORMAT = 6
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 
 
@@ -46,8 +48,10 @@ class Snapshot:
                 found=found,
                 expected=FORMAT,
             )
-        # One query asks for many sentences of few papers, and cutting up a long one takes 30 ms.
-        self._passages = lru_cache(maxsize=64)(self._cut)
+        # One query asks for many sentences of few papers, and cutting up a long one takes 30 ms. What is kept
+        # must not keep this object, which holds dozens of files open: it is to go with its last user.
+        this = proxy(self)
+        self._passages: Callable[[int], list[Passage]] = lru_cache(maxsize=64)(lambda paper: this._cut(paper))
         # Opened now, since a writer may replace this state and remove its files at any time.
         self.lexical = _words(folder, LEXICAL)
         """BM25 of the two-pass retriever, over papers."""
@@ -87,6 +91,11 @@ class Snapshot:
     def years(self) -> NDArray[np.float64]:
         """Publication years, NaN where unknown."""
         return self._columns.array("years")
+
+    @cached_property
+    def facets(self) -> Facets:
+        """What filters ask of papers."""
+        return Facets(self._columns)
 
     @cached_property
     def passage_paper(self) -> NDArray[np.int32]:
@@ -138,7 +147,8 @@ class Snapshot:
     @cached_property
     def _sentences(self) -> Callable[[int], list[str]]:
         """The sentences of a passage; those of the last few hundred are kept, since candidates recur."""
-        return lru_cache(maxsize=512)(lambda passage: split_sentences(self.passage(passage).body))
+        this = proxy(self)
+        return lru_cache(maxsize=512)(lambda passage: split_sentences(this.passage(passage).body))
 
     def facts_of(self, paper: int) -> list[tuple[str, Fact]]:
         """The facts that a paper states, in the order of its text, each after the sentence that states it."""

@@ -165,6 +165,29 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Filters:
+    """Which papers may be ranked; the graph walks through all of them all the same.
+
+    A paper has to pass every filter that is set. Years are inclusive, None leaves an end open, and a paper
+    without a year is left out where either is given. Of several `authors`, `venues` or `sources` one
+    suffices. `open_access`, `has_abstract` and `retracted` ask for papers that are known to be so (True) or
+    are not (False). `only` are the ids that may be ranked (None: all; empty: none), `exclude` those that
+    may not. See `restriction.parse_filters` for how the outside writes them.
+    """
+
+    first_year: int | None = None
+    last_year: int | None = None
+    authors: tuple[str, ...] = ()
+    venues: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    open_access: bool | None = None
+    has_abstract: bool | None = None
+    retracted: bool | None = None
+    only: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Seed:
     """An entity that receives reset probability, and why. `weight` is before normalisation."""
 
@@ -194,7 +217,8 @@ class RankedPaper:
     `score` is what the ranking sorted by, in the unit of the result's route. The lesson's four are
     always there: `bm25_score` (≥ 0), `graph_distance` (citation hops from a lexical hit; None: not
     reached), `recency_score` in [0, 1] and `final_score` in [0, 1]. `scores` holds the others by name
-    ("bm25", "dense", "hybrid", "held", "ppr"); `path` leads from a seed to this paper (empty without a graph).
+    ("bm25", "dense", "hybrid", "held", "ppr"); `path` leads from a seed to this paper (empty without a
+    graph).
     """
 
     paper: Paper

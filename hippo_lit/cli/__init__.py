@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
+from types import FrameType
+
+EXIT_TERMINATED = 128 + signal.SIGTERM
 
 
 def main() -> None:
@@ -11,6 +15,20 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that cannot show a letter gets "?" instead of a crash.
         sys.stdout.reconfigure(errors="replace")
-    from hippo_lit.cli.app import app
+    terminated = False
 
-    app()
+    def terminate(_number: int, _frame: FrameType | None) -> None:
+        """SIGTERM stops as Ctrl-C does, and keeps what was done; only the exit code differs."""
+        nonlocal terminated
+        terminated = True
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, terminate)
+    try:
+        from hippo_lit.cli.app import app
+
+        app()
+    except (SystemExit, KeyboardInterrupt):
+        if terminated:
+            sys.exit(EXIT_TERMINATED)
+        raise

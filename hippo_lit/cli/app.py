@@ -6,22 +6,25 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli import demo, doctor, index, info, search, show
+from hippo_lit.cli import compare, delete, demo, doctor, evaluate, expand, index, info, search, show
 from hippo_lit.cli.group import Group
 
 EPILOG = """
 \b
 Exit codes
   0    done
-  1    a check of `doctor` failed, or an error of no other kind; also when
-       the program that reads the output went away
+  1    a check of `doctor` or `eval --fail-if` failed, or an error of no other
+       kind; also when the program that reads the output went away
   2    wrong use: an option, a setting, a prompt, a package not installed
   3    a file or record cannot be read, or there is no such paper
-  4    a paper source failed
+  4    a paper source failed; from `index`, `expand`: what came is indexed
   5    a model failed; from `index`: some passages got no facts
   6    the index cannot be read or written
+  7    `index` ended early as told: the budget is used up, or replies of
+       batch jobs are awaited; the next run goes on
   70   a bug in hippo-lit
-  130  interrupted
+  130  interrupted (Ctrl-C)
+  143  terminated (SIGTERM); as after Ctrl-C, what was done is kept
 
 \b
 With --json, results go to stdout as JSON and errors to stderr as
@@ -58,8 +61,12 @@ def root(
 
 
 app.command()(index.index)
+app.command()(expand.expand)
+app.command()(delete.delete)
 app.command()(search.search)
 app.command()(show.show)
 app.command()(info.info)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
+app.command("eval")(evaluate.evaluate)
+app.command()(compare.compare)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,10 +12,16 @@ from hippo_lit.cli.options import AsJson, IndexFolder
 from hippo_lit.cli.output import MAX_LISTED, print_json
 
 if TYPE_CHECKING:
-    from hippo_lit.about import IndexDescription
+    from hippo_lit.about import Failure, IndexDescription
 
 
-def info(folder: IndexFolder, as_json: AsJson = False) -> None:
+_Failures = Annotated[
+    bool,
+    typer.Option("--failures", help="List every passage whose extraction failed, with reason and attempts."),
+]
+
+
+def info(folder: IndexFolder, failures: _Failures = False, as_json: AsJson = False) -> None:
     """Show what an index holds and how it was built.
 
     Counts, models, sizes on disk, settings that differ from the default, and passages without facts.
@@ -24,6 +30,9 @@ def info(folder: IndexFolder, as_json: AsJson = False) -> None:
     from hippo_lit.render import printable
 
     described = describe_index(folder)
+    if failures:
+        _list_failures(described, as_json)
+        return
     if as_json:
         print_json(asdict(described))
         return
@@ -31,6 +40,27 @@ def info(folder: IndexFolder, as_json: AsJson = False) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         typer.echo(f"{name:<{width}}  {printable(value)}")
+
+
+def _list_failures(described: IndexDescription, as_json: bool) -> None:
+    """Every failure on a line of its own, or all as a list in JSON."""
+    from hippo_lit.render import printable
+
+    if as_json:
+        rows = [asdict(failure) for failure in described.failures]
+        print_json({"index": described.path, "failures": rows, "untried": described.untried})
+        return
+    for failure in described.failures:
+        typer.echo(printable(_failure(failure)))
+    if described.untried:
+        typer.echo(f"{described.untried:,} more texts have no facts, since they were not asked about yet")
+    if not described.failures and not described.untried:
+        typer.echo("none")
+
+
+def _failure(failure: Failure) -> str:
+    where = "(paper gone)" if failure.passage is None else f"{failure.paper_id}, passage {failure.passage}"
+    return f"{where}: {failure.reason} (attempts: {failure.attempts})"
 
 
 def _rows(described: IndexDescription) -> Iterator[tuple[str, str]]:
@@ -59,9 +89,11 @@ def _rows(described: IndexDescription) -> Iterator[tuple[str, str]]:
             f"{len(described.failures):,} passages have no facts" if described.failures else "none",
         )
     for failure in described.failures[:MAX_LISTED]:
-        yield "", f"{failure.paper_id or '(paper gone)'}: {failure.reason} (attempts: {failure.attempts})"
+        yield "", _failure(failure)
     if len(described.failures) > MAX_LISTED:
-        yield "", f"… and {len(described.failures) - MAX_LISTED:,} more"
+        yield "", f"… and {len(described.failures) - MAX_LISTED:,} more (see --failures)"
+    if described.untried:
+        yield "not tried", f"{described.untried:,} texts have no facts yet: run the index command again"
 
 
 def _size(count: int) -> str:

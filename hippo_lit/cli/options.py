@@ -36,6 +36,12 @@ Overrides = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="SECTION.KEY=VALUE", help="One setting; may be repeated."),
 ]
+Wait = Annotated[
+    float,
+    typer.Option(
+        "--wait", min=0, metavar="SECONDS", help="How long to wait while another process writes to the index."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

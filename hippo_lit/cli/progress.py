@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LABELS = {
     "read": "reading papers",
+    "cite": "following citations",
     "extract": "extracting facts",
     "embed": "embedding",
     "graph": "building the graph",
     "words": "indexing words",
+    "batch": "awaiting batch jobs",
 }
-EVERY_S = 5.0
+EVERY_S, RARELY_S = 5.0, 60.0
 
 
 class Report(Protocol):
@@ -61,12 +63,16 @@ def counted(items: Iterable[T], report: Report, stage: str) -> Iterator[T]:
 
 
 class Lines:
-    """A line when a stage begins, at most one every EVERY_S seconds while it runs, and one at its end."""
+    """A line when a stage begins, one now and then while it runs, and one at its end.
+
+    At most one every EVERY_S seconds, and fewer the longer a stage runs, down to one every RARELY_S.
+    """
 
     def __init__(self, write: Callable[[str], None] = say, clock: Callable[[], float] = monotonic) -> None:
         self._write = write
         self._clock = clock
         self._paces: dict[str, _Pace] = {}
+        self._began: dict[str, float] = {}
         self._last = 0.0
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -76,7 +82,7 @@ class Lines:
         first = stage not in self._paces
         if first:
             self._paces[stage] = _Pace()
-            self._last = now
+            self._began[stage] = self._last = now
         rate = self._paces[stage].rate(done, now)
         name = LABELS.get(stage, stage)
         if total == 1:  # a stage that is one step has no numbers to show
@@ -84,7 +90,8 @@ class Lines:
                 self._write(name)
             return
         ends = done >= total > 0
-        if ends or (first and total) or now - self._last >= EVERY_S:
+        every = min(RARELY_S, max(EVERY_S, (now - self._began[stage]) / 20))
+        if ends or (first and total) or now - self._last >= every:
             self._last = now
             self._write(f"{name}: {_numbers(done, total)}{_pace(rate, total - done)}")
 
@@ -102,7 +109,7 @@ class _Bars:
             self._tasks[stage] = task, _Pace()
         task, pace = self._tasks[stage]
         rate = pace.rate(done, monotonic())
-        self._bars.update(task, completed=done, total=total or None, rate=f"{rate:,.0f}/s" if rate else "")
+        self._bars.update(task, completed=done, total=total or None, rate=_rate(rate) if rate else "")
 
 
 class _Pace:
@@ -127,4 +134,17 @@ def _numbers(done: int, total: int) -> str:
 def _pace(rate: float, left: int) -> str:
     if not rate:
         return ""
-    return f" ({rate:,.1f}/s, {left / rate:,.0f} s left)" if left > 0 else f" ({rate:,.1f}/s)"
+    return f" ({_rate(rate)}, {_time(left / rate)} left)" if left > 0 else f" ({_rate(rate)})"
+
+
+def _rate(rate: float) -> str:
+    """Items a second; a minute where that is less than one a second."""
+    return f"{rate:,.1f}/s" if rate >= 1 else f"{rate * 60:,.1f}/min"
+
+
+def _time(seconds: float) -> str:
+    """A time to wait, as exactly as it matters."""
+    if seconds < 120:
+        return f"{seconds:,.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from hippo_lit.protocols import FactExtractor
 from hippo_lit.types import Extraction, Passage
+
+_GROUP = 32
 
 
 class CombinedExtractor:
@@ -25,10 +28,15 @@ class CombinedExtractor:
         return f"{self._facts.name}+names:{self._names.name}"
 
     def extract(self, passages: Sequence[Passage]) -> Iterator[Extraction | Exception]:
-        both = zip(self._facts.extract(passages), self._names.extract(passages), strict=True)
-        for stated, named in both:
-            if isinstance(stated, Extraction) and isinstance(named, Extraction):
-                mentions = tuple(dict.fromkeys((*stated.mentions, *named.mentions)))
-                yield Extraction(mentions, stated.facts, stated.fact_sentences)
-            else:
-                yield stated
+        stated = zip(passages, self._facts.extract(passages), strict=True)
+        while group := list(islice(stated, _GROUP)):
+            # Names cost time, so they are looked for only where there are facts to add them to.
+            found = [passage for passage, outcome in group if isinstance(outcome, Extraction)]
+            names = iter(self._names.extract(found))
+            for _, outcome in group:
+                named = next(names) if isinstance(outcome, Extraction) else None
+                if isinstance(outcome, Extraction) and isinstance(named, Extraction):
+                    mentions = tuple(dict.fromkeys((*outcome.mentions, *named.mentions)))
+                    yield Extraction(mentions, outcome.facts, outcome.fact_sentences)
+                else:
+                    yield outcome

@@ -17,7 +17,6 @@ from hippo_lit.types import Extraction, Fact, Mention, Passage
 RULES = "1"  # raised when the same reply would be read differently
 ENTITY_KEYS = ("entities", "named_entities", "named entities", "entity")
 TRIPLE_KEYS = ("triples", "triplets", "facts", "relations", "statements")
-NEVER_MENDS = ("auth", "not_found")
 MIN_CHARS = 200
 
 SCHEMA: dict[str, Any] = {
@@ -62,10 +61,12 @@ class LLMExtractor:
         """One item a passage, in order; at most `concurrency` calls at once.
 
         A failed call and an unreadable reply are ChatModelError items; "no entities, no triples" is an
-        empty Extraction. Errors that no later call can escape (a wrong key, an unknown model) are raised.
+        empty Extraction. What concerns no passage (a full disk under the cache of replies) is raised. After
+        a wrong key or an unknown model every further passage asks in vain, unless `chat` stops asking as
+        `models.guard.GuardedChat` does.
         """
         for item in map_bounded(self._extract, passages, self._concurrency):
-            if isinstance(item, HippoLitError) and not _concerns_one_passage(item):
+            if isinstance(item, HippoLitError) and not isinstance(item, ModelError):
                 raise item
             yield item
 
@@ -74,11 +75,26 @@ class LLMExtractor:
             return Extraction()
         entities: list[str] = []
         facts: list[Fact] = []
-        for text in pieces(passage.body, self._max_chars) or [""]:
-            for found in self._read(passage.title, text):
-                entities += found[0]
-                facts += found[1]
+        texts = pieces(passage.body, self._max_chars) or [""]
+        for found in self._read_all(passage.title, texts):
+            entities += found[0]
+            facts += found[1]
         return _extraction(passage, entities, list(dict.fromkeys(facts)))
+
+    def _read_all(
+        self, title: str, texts: Sequence[str], *, retry: bool = True
+    ) -> Iterator[tuple[list[str], list[Fact]]]:
+        """What each of `texts` says. One whose reply is awaited does not keep the others from being asked."""
+        awaited: ChatModelError | None = None
+        for text in texts:
+            try:
+                yield from self._read(title, text, retry=retry)
+            except ChatModelError as error:
+                if error.kind != "pending":
+                    raise
+                awaited = error
+        if awaited is not None:
+            raise awaited
 
     def _read(self, title: str, text: str, *, retry: bool = True) -> Iterator[tuple[list[str], list[Fact]]]:
         messages = self._prompt.render(data={"title": title, "text": text})
@@ -97,16 +113,11 @@ class LLMExtractor:
         smaller = pieces(text, 2 * len(text) // 3) if retry and len(text) >= MIN_CHARS else []
         if len(smaller) < 2:
             raise self._error("truncated", "it breaks off; raise the model's max_tokens")
-        for piece in smaller:
-            yield from self._read(title, piece, retry=False)
+        yield from self._read_all(title, smaller, retry=False)
 
     def _error(self, kind: str, why: str) -> ChatModelError:
         message = f"the extraction reply cannot be used: {why}"
         return ChatModelError(message, model=self._chat.name, status=None, kind=kind)
-
-
-def _concerns_one_passage(error: HippoLitError) -> bool:
-    return isinstance(error, ModelError) and error.fields.get("kind") not in NEVER_MENDS
 
 
 def _found(reply: ReadReply) -> tuple[list[str], list[Fact]]:

@@ -30,8 +30,8 @@ from hippo_lit.errors import (
     FormatVersionError,
     IndexCorruptError,
     IndexNotFoundError,
-    StoreError,
 )
+from hippo_lit.storage.disk import reporting
 from hippo_lit.tokenizers import PlainTokenizer, Tokenizer
 from hippo_lit.tokenizers import tokenizer as tokenizer_named
 
@@ -135,13 +135,11 @@ class BM25Index:
             "k1": self.k1,
             "b": self.b,
         }
-        try:
+        with reporting("write the BM25 index to", folder):
             folder.mkdir(parents=True, exist_ok=True)
             for name, column in self._columns.items():
                 np.save(folder / f"{name}.npy", column, allow_pickle=False)
             (folder / "bm25.json").write_text(json.dumps(meta), encoding="utf-8")
-        except OSError as e:
-            raise StoreError(f"cannot write the BM25 index to {folder}: {e}", path=str(folder)) from e
 
     @classmethod
     def load(cls, folder: str | Path, tokenizer: Tokenizer | None = None) -> BM25Index:

@@ -49,8 +49,8 @@ class RetrievalClient:
         `weights` are (bm25, graph, recency); the `seed_hits` best lexical hits are direct and start a walk
         of at most `max_hops` citations; BM25 reads the abstracts, with `include_title` the titles too.
 
-        Raises SourceError if a source fails. With `on_source_error="partial"` only if none answers: the
-        others serve, and every result is `degraded` and says why. Raises ConfigError for bad settings.
+        Raises SourceError if a source fails. With `on_source_error="partial"` only if none gives anything:
+        what arrived serves, and every result is `degraded` and says why. Raises ConfigError for bad settings.
         """
         check_weights(weights)
         check_seed_hits(seed_hits)
@@ -134,8 +134,11 @@ def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[list[Paper]
     failures: list[SourceError] = []
     answered = 0
     for source in sources:
+        arrived = False
         try:
-            papers = list(source.papers())
+            for paper in source.papers():
+                views.append(paper)
+                arrived = True
         except SourceError as e:
             failure = SourceError(
                 f"source {source.name!r} failed: {e.message}", **{**e.fields, "source": source.name}
@@ -143,9 +146,9 @@ def _load(sources: Iterable[PaperSource], *, partial: bool) -> tuple[list[Paper]
             if not partial:
                 raise failure from e
             failures.append(failure)
-            continue
-        answered += 1
-        views += papers
+            answered += arrived
+        else:
+            answered += 1
     if failures and not answered:
         raise SourceError(
             f"no source answered: {'; '.join(f.message for f in failures)}",

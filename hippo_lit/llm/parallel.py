@@ -72,4 +72,11 @@ def pause(seconds: float) -> None:
     if stopped is None:
         time.sleep(max(0.0, seconds))
     elif stopped.wait(max(0.0, seconds)):
+        check_stopped()
+
+
+def check_stopped() -> None:
+    """Inside `map_bounded`, raise CancelledError once its caller has stopped."""
+    stopped = _stopped.get()
+    if stopped is not None and stopped.is_set():
         raise CancelledError("the caller of map_bounded has stopped")

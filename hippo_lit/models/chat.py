@@ -12,7 +12,7 @@ from typing import Any
 from hippo_lit.errors import ChatModelError
 from hippo_lit.models.dialect import Dialect, ResponseFormat
 from hippo_lit.models.endpoint import Endpoint
-from hippo_lit.models.retry import CallFailed, RetryPolicy
+from hippo_lit.retry import CallFailed, RetryPolicy
 from hippo_lit.types import Message, Reply, Usage
 
 _BELIEVED = 2  # a 500 cured by a lesser format may be chance once; the second time it is the format
@@ -107,6 +107,23 @@ class OpenAIChat:
                 usage=spent,
             ) from failed
 
+    @property
+    def endpoint(self) -> Endpoint:
+        """The server."""
+        return self._endpoint
+
+    def request(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The body of one call, in the words that the server is known to take."""
+        return self._dialect.request(self._body(messages), self._max_tokens, schema)
+
+    def read(self, data: Mapping[str, Any], *, price_factor: float = 1.0) -> Reply:
+        """The reply in a chat completion object that came another way than through `complete`.
+
+        Raises CallFailed where it holds no text.
+        """
+        text, finish_reason = _read(data)
+        return Reply(text, finish_reason, self._usage(data, price_factor))
+
     def close(self) -> None:
         """Close the connections; the next call opens new ones."""
         self._endpoint.close()
@@ -128,12 +145,7 @@ class OpenAIChat:
         a server that is really in trouble should not get four requests for each attempt.
         """
         until = time.monotonic() + seconds
-        body = {
-            "model": self._model,
-            "messages": [{"role": m.role, "content": _encodable(m.content)} for m in messages],
-            "temperature": self._temperature,
-            "seed": self._seed,
-        }
+        body = self._body(messages)
         before = dialect = self._dialect
         refusals: list[CallFailed] = []
         while True:
@@ -152,6 +164,14 @@ class OpenAIChat:
                 self._learn(before, dialect, refusals, with_schema=schema is not None)
                 return data
 
+    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        return {
+            "model": self._model,
+            "messages": [{"role": m.role, "content": _encodable(m.content)} for m in messages],
+            "temperature": self._temperature,
+            "seed": self._seed,
+        }
+
     def _learn(
         self, before: Dialect, after: Dialect, refusals: Sequence[CallFailed], *, with_schema: bool
     ) -> None:
@@ -165,14 +185,14 @@ class OpenAIChat:
             if after != before:
                 self._dialect = after
 
-    def _usage(self, data: Mapping[str, Any]) -> Usage:
+    def _usage(self, data: Mapping[str, Any], price_factor: float = 1.0) -> Usage:
         counts = data.get("usage")
         counts = counts if isinstance(counts, dict) else {}
         tokens_in, tokens_out = _count(counts.get("prompt_tokens")), _count(counts.get("completion_tokens"))
         price_in, price_out = self._prices
         cost = None
         if price_in is not None and price_out is not None:
-            cost = (tokens_in * price_in + tokens_out * price_out) / 1e6
+            cost = (tokens_in * price_in + tokens_out * price_out) * price_factor / 1e6
         return Usage(1, 0, tokens_in, tokens_out, cost)
 
     def __repr__(self) -> str:

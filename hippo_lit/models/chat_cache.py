@@ -9,13 +9,13 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
-from hippo_lit.errors import HippoLitError
+from hippo_lit.errors import HippoLitError, StoreError
 from hippo_lit.protocols import ChatModel
 from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
 from hippo_lit.types import Message, Reply, Usage
 
-_CUT_OFF = ("length", "content_filter")
+CUT_OFF = ("length", "content_filter")
 
 
 class CachedChat:
@@ -26,6 +26,9 @@ class CachedChat:
     one cached call. Failures and replies that were cut off are not kept, and what a
     caller finds unusable it can have forgotten. Equal calls at the same time
     are made once in a process; the others wait for that one and share its reply, or its error.
+
+    Once a reply could not be kept (a full disk), no further one is paid for: calls that are not on the wire
+    yet raise the same StoreError.
     """
 
     def __init__(self, chat: ChatModel, cache: Cache, *, parameters: Mapping[str, Any] | None = None) -> None:
@@ -35,6 +38,7 @@ class CachedChat:
         self._parameters = _canonical(own)
         self._lock = threading.Lock()
         self._running: dict[str, Future[Reply]] = {}
+        self._unkept: StoreError | None = None
 
     @property
     def name(self) -> str:
@@ -42,7 +46,7 @@ class CachedChat:
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
         """As the chat model's own; also raises StoreError where the cache cannot be written but must."""
-        key = self._key(messages, schema)
+        key = self.key(messages, schema)
         while True:
             with self._lock:
                 running = self._running.get(key)
@@ -67,13 +71,32 @@ class CachedChat:
 
     def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
         """Drop the kept reply to `messages`: for callers that found it unusable and will ask again."""
-        self._cache.delete_reply(self._key(messages, schema))
+        self._cache.delete_reply(self.key(messages, schema))
+
+    def key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
+        """The address of a call: a hash of the model, its parameters, the schema and every message."""
+        turns = [part for message in messages for part in (message.role, message.content)]
+        return content_hash(self._chat.name, self._parameters, _canonical(schema), *turns)
+
+    def kept(self, key: str) -> Reply | None:
+        """The reply under `key`, if it is kept; nothing is asked."""
+        return self._load(key)
+
+    def keep(self, replies: Mapping[str, Reply]) -> None:
+        """Keep replies that came another way, by key, in one transaction."""
+        rows = {key: _kept(reply) for key, reply in replies.items() if reply.finish_reason not in CUT_OFF}
+        self._cache.put_replies(rows)
 
     def _pay(self, key: str, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+        if (unkept := self._unkept) is not None:
+            raise type(unkept)(unkept.message, **unkept.fields)
         reply = self._chat.complete(messages, schema=schema)
-        if reply.finish_reason not in _CUT_OFF:
-            kept = {"text": reply.text, "finish_reason": reply.finish_reason}
-            self._cache.put_reply(key, json.dumps(kept))
+        if reply.finish_reason not in CUT_OFF:
+            try:
+                self._cache.put_reply(key, _kept(reply))
+            except StoreError as error:
+                self._unkept = error
+                raise
         return reply
 
     def _load(self, key: str) -> Reply | None:
@@ -83,9 +106,9 @@ class CachedChat:
         fields = json.loads(kept)
         return Reply(fields["text"], fields["finish_reason"], Usage(cached_calls=1))
 
-    def _key(self, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> str:
-        turns = [part for message in messages for part in (message.role, message.content)]
-        return content_hash(self._chat.name, self._parameters, _canonical(schema), *turns)
+
+def _kept(reply: Reply) -> str:
+    return json.dumps({"text": reply.text, "finish_reason": reply.finish_reason})
 
 
 def _canonical(value: Mapping[str, Any] | None) -> str:

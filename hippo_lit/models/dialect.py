@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from hippo_lit.models.retry import CallFailed
+from hippo_lit.retry import CallFailed
 
 ResponseFormat = Literal["auto", "json_schema", "json_object", "text"]
 

@@ -108,9 +108,7 @@ class CachedEmbedder:
         if own is None:
             return embed_apart(self, texts, spans)
         rendered = [self.render(text, "passage") for text in texts]
-        keys = [[content_hash(text)] for text in rendered]
-        for row, text, group in zip(keys, rendered, spans, strict=True):
-            row.extend(content_hash(text, f"{start}:{end}") for start, end in group)
+        keys = _part_keys(rendered, spans)
         space = f"{self.space}/parts"
         report = progress or self._progress
         rows: dict[str, Vectors] = {}
@@ -132,6 +130,16 @@ class CachedEmbedder:
         apart = [rows[key] for row in keys for key in row[1:]]
         return (np.stack(wholes) if wholes else empty, np.stack(apart) if apart else empty)
 
+    def missing_passages(self, texts: Sequence[str], spans: Sequence[Spans]) -> int:
+        """How many distinct texts `embed_parts` would have to read; nothing is embedded."""
+        rendered = [self.render(text, "passage") for text in texts]
+        if getattr(self._embedder, "embed_parts", None) is None:
+            keys = [[content_hash(text)] for text in rendered]
+            for row, text, group in zip(keys, texts, spans, strict=True):  # as `embed_apart` has them read
+                row.extend(content_hash(self.render(text[start:end], "fact")) for start, end in group)
+            return len(self._load(self.space, keys, {}))
+        return len(self._load(f"{self.space}/parts", _part_keys(rendered, spans), {}))
+
     def _load(self, space: str, keys: Sequence[Sequence[str]], rows: dict[str, Vectors]) -> list[int]:
         """Fill `rows` with what is stored, and say which texts miss something; equal rows count once."""
         flat = list(dict.fromkeys(key for row in keys for key in row))
@@ -143,3 +151,11 @@ class CachedEmbedder:
             tuple(row): i for i, row in reversed(list(enumerate(keys))) if any(k not in rows for k in row)
         }
         return sorted(incomplete.values())
+
+
+def _part_keys(rendered: Sequence[str], spans: Sequence[Spans]) -> list[list[str]]:
+    """For each text its own key and those of its parts."""
+    return [
+        [content_hash(text), *(content_hash(text, f"{start}:{end}") for start, end in group)]
+        for text, group in zip(rendered, spans, strict=True)
+    ]

@@ -11,10 +11,10 @@ import numpy as np
 
 from hippo_lit.errors import EmbeddingError
 from hippo_lit.models.endpoint import Endpoint
-from hippo_lit.models.retry import CallFailed, RetryPolicy
 from hippo_lit.models.styles import Style, prefixes_for
 from hippo_lit.models.vectors import embeddable, unit_rows
 from hippo_lit.protocols import TextKind, Vectors
+from hippo_lit.retry import CallFailed, RetryPolicy
 from hippo_lit.types import Usage
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from hippo_lit.errors import ConfigError
-from hippo_lit.models.retry import CallFailed, Pace, RetryPolicy, retry_after_s
+from hippo_lit.retry import CallFailed, Pace, RetryPolicy, retry_after_s
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -23,6 +23,7 @@ _DETAIL_CHARS = 300
 _ADVICE = {
     "auth": "Check the key in the environment variable {env}, and that it may use this model.",
     "not_found": "Check the model's name and the base URL (most servers want it to end in /v1).",
+    "quota": "The account has no credit left: add some, or use another account's key in {env}.",
     "bad_request": "The server refuses this request; trying again will not help.",
     "rate_limit": "Make fewer calls at once, or try again later; finished work is kept.",
     "server": "The server is in trouble; try again later.",
@@ -30,6 +31,7 @@ _ADVICE = {
     "connection": "Check that the server is running and that the base URL is right.",
     "empty_reply": "Try again, or use another model.",
     "truncated": "Raise llm.max_tokens.",
+    "given_up": "The next run asks again.",
     "unreadable": "If it stays so, check the base URL (most servers want it to end in /v1).",
 }
 
@@ -92,6 +94,35 @@ class Endpoint:
         """POST one embeddings request; the reply's JSON object. Raises CallFailed."""
         return self._send(self._open().embeddings.with_streaming_response.create, body, seconds)
 
+    def upload(self, name: str, content: bytes, seconds: float) -> dict[str, Any]:
+        """Upload the input file of a batch; the file object. Raises CallFailed."""
+        file = (name, content, "application/jsonl")
+        body = {"file": file, "purpose": "batch"}
+        return self._send(self._open().files.with_streaming_response.create, body, seconds)
+
+    def create_batch(self, body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """POST a batch; the batch object. Raises CallFailed."""
+        return self._send(self._open().batches.with_streaming_response.create, body, seconds)
+
+    def batch(self, batch_id: str, seconds: float) -> dict[str, Any]:
+        """The batch object of this id. Raises CallFailed."""
+        body = {"batch_id": batch_id}
+        return self._send(self._open().batches.with_streaming_response.retrieve, body, seconds)
+
+    def batches(self, after: str | None, seconds: float) -> dict[str, Any]:
+        """A page of batch objects, the newest first. Raises CallFailed."""
+        body: dict[str, Any] = {"limit": 100} | ({"after": after} if after else {})
+        return self._send(self._open().batches.with_streaming_response.list, body, seconds)
+
+    def file_content(self, file_id: str, seconds: float) -> bytes:
+        """The bytes of a file. Raises CallFailed."""
+        body = {"file_id": file_id}
+        return self._fetch(self._open().files.with_streaming_response.content, body, seconds)
+
+    def failure(self, status: int, body: object) -> CallFailed:
+        """What an error object that came with `status`, but not over HTTP, means."""
+        return self._failure(status, body, None)
+
     def close(self) -> None:
         with self._lock:
             if self._client is not None:
@@ -116,6 +147,9 @@ class Endpoint:
             return self._client
 
     def _send(self, create: Callable[..., Any], body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        return self._decode(self._fetch(create, body, seconds))
+
+    def _fetch(self, create: Callable[..., Any], body: Mapping[str, Any], seconds: float) -> bytes:
         import httpx2
         import openai
 
@@ -136,7 +170,7 @@ class Endpoint:
         except (openai.APIConnectionError, httpx2.RequestError) as error:
             cause = error.__cause__ or error
             raise CallFailed("connection", self._redact(f"{cause}"), again=True) from error
-        return self._decode(b"".join(chunks))
+        return b"".join(chunks)
 
     def _refused(self, error: Any) -> CallFailed:
         body = error.body
@@ -164,8 +198,8 @@ class Endpoint:
     def _failure(self, status: int, body: object, wait_s: float | None) -> CallFailed:
         kind, again = _kind(status)
         problem = body if isinstance(body, dict) else {}
-        if problem.get("code") == "insufficient_quota":
-            again = False  # an account without money, which OpenAI also reports as 429
+        if status == 402 or "insufficient_quota" in (problem.get("code"), problem.get("type")):
+            kind, again = "quota", False  # an account without money, which OpenAI reports as 429
         return CallFailed(
             kind,
             self._redact(_words(body)) or "no reason given",

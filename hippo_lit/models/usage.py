@@ -71,5 +71,10 @@ class MeteredChat:
         forget_reply(self._chat, messages, schema=schema)
 
     def _count(self, usage: Usage) -> None:
-        for meter in _active.get():
-            meter.add(self._stage, usage)
+        count(self._stage, usage)
+
+
+def count(stage: str, usage: Usage) -> None:
+    """Add what calls took to every meter that is active."""
+    for meter in _active.get():
+        meter.add(stage, usage)

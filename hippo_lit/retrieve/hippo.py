@@ -83,6 +83,7 @@ class HippoRoute:
                 evidence=seeding.evidence == "sentence",
                 max_entities=seeding.max_entities,
                 specific_mass=seeding.specific_mass,
+                rarity=seeding.rarity,
             )
             scores = signals.hybrid if seeding.passage_score == "hybrid" else minmax(signals.dense)
             passages = passage_seeds(scores, seeding)
@@ -114,7 +115,7 @@ class HippoRoute:
         return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
 
     def _nearest_first(self, scores: Floats, signals: Signals) -> Floats:
-        """`scores` with 1 added to the passage nearest to the question, where that holds enough of it.
+        """`scores`, in [0, 1], halved below the passage nearest to the question, where it holds enough of it.
 
         What a passage says itself is better evidence than what leads to it. Whoever asks for a chain of
         papers names things that no single one of them holds: there the graph alone decides.
@@ -122,8 +123,8 @@ class HippoRoute:
         nearest = int(np.argmax(signals.hybrid))
         if signals.held[nearest] < self._settings.rank.nearest_first or not scores[nearest]:
             return scores
-        placed = scores.copy()
-        placed[nearest] += 1.0
+        placed = scores / 2
+        placed[nearest] += 0.5
         return placed
 
     def _explain(self, entity: int, weight: float, kept: list[Candidate], named: set[int]) -> Seed:

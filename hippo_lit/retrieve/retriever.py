@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from time import perf_counter
 
@@ -17,42 +17,18 @@ from hippo_lit.config import Settings
 from hippo_lit.errors import ConfigError, EmbeddingError, MissingExtraError, ModelError
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import Embedder, FactFilter
+from hippo_lit.retrieve.allowed import Allowed, allowed
 from hippo_lit.retrieve.explain import Paths
 from hippo_lit.retrieve.hippo import HippoRoute, Spread
 from hippo_lit.retrieve.signals import Corpus, Signals, best
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.types import MODES, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
+from hippo_lit.types import MODES, Filters, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
 
 Floats = NDArray[np.float64]
 _NO_SPREAD = Spread(None)
 _NEAREST = 3  # passages that explain a ranking which no entity seeded
 NEXT: dict[Mode, Mode] = {"hippo": "hybrid", "hybrid": "bm25", "dense": "bm25"}
 """Which route answers when one fails."""
-
-
-@dataclass(frozen=True, slots=True)
-class Restriction:
-    """Which papers may be ranked; the graph walks through all of them all the same.
-
-    Years are inclusive, None leaves an end open; a paper without a year is left out where either is given.
-    """
-
-    first_year: int | None = None
-    last_year: int | None = None
-    exclude: Collection[str] = ()
-
-    def allowed(self, snapshot: Snapshot) -> NDArray[np.bool_]:
-        """One truth value a paper."""
-        allowed = np.ones(len(snapshot), dtype=np.bool_)
-        if self.first_year is not None:
-            allowed &= snapshot.years >= self.first_year
-        if self.last_year is not None:
-            allowed &= snapshot.years <= self.last_year
-        for paper_id in self.exclude:
-            number = snapshot.find(paper_id)
-            if number is not None:
-                allowed[number] = False
-        return allowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +59,11 @@ class Retriever:
         return Corpus(self.snapshot, self._settings)
 
     @cached_property
+    def _allowed(self) -> Callable[[Filters], Allowed]:
+        """What filters leave; kept for the last few, since many queries come with the same."""
+        return lru_cache(maxsize=8)(lambda filters: allowed(filters, self.snapshot))
+
+    @cached_property
     def _hippo(self) -> HippoRoute:
         return HippoRoute(self.snapshot, self._filter, self._settings)
 
@@ -92,14 +73,15 @@ class Retriever:
         k: int = 10,
         mode: Mode = "hippo",
         *,
-        restriction: Restriction | None = None,
+        filters: Filters | None = None,
         explain: bool = True,
     ) -> RetrievalResult:
         """The `k` best papers for `query`; fewer where fewer have anything to do with it.
 
         A blank query and an empty corpus have an empty result. `explain` adds to each paper the way from a
-        seed to it. Raises ConfigError for a bad k or mode, and ModelError or MissingExtraError where a model
-        fails and `retrieve.on_model_error` is "raise".
+        seed to it. `filters` restrict what is ranked; where they leave nothing, or ask for somebody whom the
+        index does not know, `reason` says so. Raises ConfigError for a bad k or mode, and ModelError or
+        MissingExtraError where a model fails and `retrieve.on_model_error` is "raise".
         """
         if not isinstance(query, str):
             raise ConfigError(f"a query is a text, not {type(query).__name__}", key="query")
@@ -118,14 +100,17 @@ class Retriever:
         with meter.active():
             answer, reason, failed = self._answer(mode, signals, seconds)
         with _timed(seconds, "rank"):
-            allowed = (restriction or Restriction()).allowed(self.snapshot)
-            papers = self._ranked(answer, signals, allowed, k)
+            left = self._allowed(filters or Filters())
+            papers = self._ranked(answer, signals, left.mask, k)
+        reason = _join(reason, left.reason(len(papers)))
         if explain:
             with _timed(seconds, "explain"):
                 papers = self._explained(papers, answer, signals)
         spread = answer.spread
         if mode == "hippo" and (failures := self.snapshot.about["failures"]):
-            reason = _join(reason, f"{failures} passages have no facts since their extraction failed")
+            reason = _join(
+                reason, f"{failures} passages have no facts: their extraction failed or is to come"
+            )
             failed = True
         return RetrievalResult(
             query,

@@ -21,14 +21,16 @@ def entity_seeds(
     evidence: bool,
     max_entities: int,
     specific_mass: float,
+    rarity: bool = True,
 ) -> dict[int, float]:
     """Weights of the seed entities, heaviest first.
 
     A kept fact gives its entities its score times the filter's weight for it, divided by the number of
     passages that hold the entity's name; an entity of several facts gets the mean (REFERENCE 2, step 4).
-    With `evidence` a fact also gives to the other entities of the sentence that states it. `links`, the
-    entities the question names, get 1 divided likewise. Only the `max_entities` heaviest seed; ties go to
-    the lower number, so that the order never depends on a hash seed.
+    Without `rarity` nothing is divided by that number. With `evidence` a fact also gives to the other
+    entities of the sentence that states it. `links`, the entities the question names, get 1 divided
+    likewise. Only the `max_entities` heaviest seed; ties go to the lower number, so that the order never
+    depends on a hash seed.
 
     The sum m of the weights tells how much the question names that few passages hold: about 3 for "Who
     composed Aschenbrödel?", 0.05 for "Are biosimilars safe for patients?". All weights are multiplied by
@@ -40,7 +42,11 @@ def entity_seeds(
             given.setdefault(entity, []).append(candidate.scored.score * weight)
     weights = {entity: sum(scores) / len(scores) for entity, scores in given.items()}
     weights.update((entity, 1.0) for entity in links)
-    weights = {entity: weight / int(spread[entity]) for entity, weight in weights.items() if weight > 0}
+    weights = {
+        entity: weight / int(spread[entity]) if rarity else weight
+        for entity, weight in weights.items()
+        if weight > 0
+    }
     heaviest = dict(sorted(weights.items(), key=lambda item: (-item[1], item[0]))[:max_entities])
     mass = sum(heaviest.values())
     if not mass:

@@ -143,7 +143,7 @@ def _identifiers(fields: Mapping[str, str]) -> Iterator[tuple[str, str] | str]:
     """What names the paper beside its DOI: (kind, value) pairs, and addresses."""
     if arxiv_id := _arxiv_id(fields):
         yield "arxiv", arxiv_id
-    for kind in ("pmid", "pmcid"):
+    for kind in ("pmid", "pmcid", "pmc"):
         yield kind, verbatim(fields.get(kind, ""))
     other = fields.get("eprinttype") or fields.get("archiveprefix") or ""  # biblatex names PubMed's so
     yield other, verbatim(fields.get("eprint", ""))

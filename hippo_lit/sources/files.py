@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hippo_lit.errors import DataError
-from hippo_lit.sources import bibtex, jsonl, ris
-from hippo_lit.sources.found import Found
-from hippo_lit.sources.reading import FORMATS, SUFFIXES, Format, TextFile, file_error, look_at
+from hippo_lit.sources import bibtex, jsonl, ris, tables, tagged, xml_papers
+from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format
+from hippo_lit.sources.found import Found, apart
+from hippo_lit.sources.reading import TextFile, file_error, look_at
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
@@ -24,7 +25,13 @@ _READERS: dict[Format, Callable[[Iterable[str]], Iterable[Found]]] = {
     "bibtex": bibtex.read,
     "ris": ris.read_ris,
     "wos": ris.read_wos,
+    "medline": tagged.read_medline,
+    "endnote": tagged.read_endnote,
+    "xml": xml_papers.read_xml,
+    "csv": tables.read_table,
 }
+_DERIVED_IDS = ("medline", "endnote", "xml")
+"""Streams whose ids the readers make; the others have ids of their own, or are settled as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +66,18 @@ class FileSource:
     """The papers of a file or folder; a PaperSource.
 
     A folder with a `corpus.jsonl` is a BEIR data set and only that file is read; of any other folder
-    every file with a known ending, in order of name, sub-folders left out. What is read: see
-    `reading.FORMATS`.
+    every file with a known ending, and of the others those whose content is known, in order of name,
+    sub-folders left out. What is read: see `formats.FORMATS`.
+
+    `encoding` says how the bytes are to be read, where guessing would fail (mac-roman); `columns` under which
+    header of a table a field stands, {"title": "Titel"} (see `tables.COLUMNS`).
 
     A record that cannot be a paper is skipped: it is counted in `report` and handed to `on_skip`. With
     `strict` it raises instead. Of two records with one id the first is the paper and the other a skip
     (which `strict` lets pass where nothing is lost by it); BibTeX and RIS merge the two, see
     `found.settle_ids`.
 
-    JSONL is read as a stream, other formats a file at a time.
+    JSON documents, BibTeX, RIS and Web of Science are read a file at a time, everything else as a stream.
     """
 
     def __init__(
@@ -76,8 +86,11 @@ class FileSource:
         *,
         strict: bool = False,
         on_skip: Callable[[DataError], None] | None = None,
+        encoding: str | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> None:
         self.path = Path(path)
+        self._encoding, self._columns = encoding, columns
         self.strict = strict
         self._on_skip = on_skip
         self._tally = _Tally()
@@ -101,12 +114,18 @@ class FileSource:
         """
         tally = self._tally = _Tally()
         if not self.path.is_dir():
-            yield from self._papers_of(look_at(self.path), tally)
+            yield from self._papers_of(look_at(self.path, self._encoding), tally)
             return
         for path in _files_in(self.path):
             try:
-                yield from self._papers_of(look_at(path), tally)
+                file = look_at(path, self._encoding)
+                if _ending(path) not in SUFFIXES and not file.recognised:
+                    continue
+                yield from self._papers_of(file, tally)
             except DataError as e:
+                if _ending(path) not in SUFFIXES:
+                    tally.note(f"left out: {e.message}")
+                    continue
                 if self.strict:
                     raise
                 self._skip(e, tally)
@@ -114,7 +133,7 @@ class FileSource:
     def _papers_of(self, file: TextFile, tally: _Tally) -> Iterator[Paper]:
         before = tally.papers + tally.skipped
         lines = file.lines(lambda line, what: tally.note(f"{file.path}:{line}: {what}"))
-        for found in _READERS[file.format](lines):
+        for found in self._records(file, lines):
             where = f"{file.path}:{found.line}" + ("" if found.index is None else f" (index {found.index})")
             found = _unless_seen(found, where, tally.seen)
             if found.note:
@@ -133,6 +152,12 @@ class FileSource:
             if not (file.blank or file.recognised or file.format == "bibtex"):
                 raise file_error(file.path, f"holds no {file.format.upper()} record; known are {FORMATS}")
             tally.note(f"{file.path} {'is empty' if file.blank else 'holds no paper'}")
+
+    def _records(self, file: TextFile, lines: Iterable[str]) -> Iterable[Found]:
+        if file.format == "csv":
+            return apart(tables.read_table(lines, self._columns))
+        found = _READERS[file.format](lines)
+        return apart(found) if file.format in _DERIVED_IDS else found
 
     def _skip(self, error: DataError, tally: _Tally) -> None:
         tally.skipped += 1
@@ -153,10 +178,17 @@ def _files_in(folder: Path) -> list[Path]:
     except OSError as e:
         raise file_error(folder, f"cannot be read: {e.strerror}") from e
     corpus = [path for path in files if path.name in ("corpus.jsonl", "corpus.jsonl.gz")]
-    known = corpus[:1] or [path for path in files if _ending(path) in SUFFIXES and path.is_file()]
-    if not known:
+    known = corpus[:1] or [path for path in files if path.is_file()]
+    if not any(_ending(path) in SUFFIXES for path in known) and not any(map(_is_recognised, known)):
         raise file_error(folder, f"holds no file to read (sub-folders are not searched); known are {FORMATS}")
     return known
+
+
+def _is_recognised(path: Path) -> bool:
+    try:
+        return look_at(path).recognised
+    except DataError:
+        return False
 
 
 def _ending(path: Path) -> str:

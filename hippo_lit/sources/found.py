@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from hippo_lit.merge import merge_papers
@@ -57,6 +57,20 @@ def settle_ids(records: Iterable[Found]) -> list[Found]:
         problem = f'the same paper as in line {settled[place].line} ("{paper.id}"); the two were merged'
         settled.append(Found(found.line, problem=problem, harmless=True))
     return settled
+
+
+def apart(records: Iterable[Found]) -> Iterator[Found]:
+    """As `settle_ids`, for streams: an id under another title is another paper; nothing is merged."""
+    titles: dict[str, int] = {}  # hashes only: a stream may be long
+    for found in records:
+        paper = found.paper
+        if paper is not None and titles.setdefault(paper.id, hash(normalise(paper.title))) != hash(
+            normalise(paper.title)
+        ):
+            own = f"{paper.id}#{content_hash(normalise(paper.title))[:8]}"
+            note = f'its id "{paper.id}" is that of another title before; its id here is "{own}"'
+            found = replace(found, paper=replace(paper, id=own), note=note)
+        yield found
 
 
 def _same_work(one: Paper, other: Paper) -> bool:

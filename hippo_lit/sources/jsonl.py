@@ -1,8 +1,9 @@
-"""JSON Lines and JSON documents to papers: our own shape, BEIR and HippoRAG corpora, OpenAlex works.
+"""JSON Lines and JSON documents to papers: our own shape, BEIR and HippoRAG corpora, OpenAlex works,
+Semantic Scholar's papers, CSL-JSON and Zotero's items.
 
-A document is a list of records, one record, an object that holds the list under "papers", "results" or
-"data", or several of these after one another. A record of HippoRAG ("title" and "text") needs no id: its
-content's hash serves, so a repeated record is one paper.
+A document is a list of records, one record, an object that holds the list under "papers", "results",
+"data" or "items", or several of these after one another. A record of HippoRAG ("title" and "text") needs no
+id: its content's hash serves, so a repeated record is one paper.
 
 Defined where JSON leaves it open: NaN and infinities are read and count as missing, of equal keys the last
 counts, and line breaks within strings are allowed.
@@ -17,12 +18,13 @@ from typing import Any
 
 from hippo_lit.errors import DataError
 from hippo_lit.records import paper_from_mapping
+from hippo_lit.sources import csl_zotero as other
 from hippo_lit.sources.found import Found
 from hippo_lit.sources.openalex import is_work, paper_from_work
 from hippo_lit.text import clean, content_hash
 from hippo_lit.types import Paper
 
-_LISTS = ("papers", "results", "data")
+_LISTS = ("papers", "results", "data", "items")
 _OWN_FIELDS = ("id", "_id", "title", "abstract", "text")
 _decoder = json.JSONDecoder(strict=False)
 _BETWEEN = re.compile(r"[\s,;\ufeff]*")
@@ -88,6 +90,9 @@ def _items(text: _Cursor) -> Iterator[Found]:
 def _records(value: Any, line: int) -> Iterator[Found]:
     """The record, or those of the list that an object wraps."""
     if isinstance(value, Mapping) and not any(field in value for field in _OWN_FIELDS):
+        if isinstance(value.get("message"), Mapping):  # Crossref's envelope
+            yield from _records(value["message"], line)
+            return
         wrapped = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
         if wrapped is not None:
             yield from (_record(item, line, index) for index, item in enumerate(wrapped))
@@ -97,6 +102,13 @@ def _records(value: Any, line: int) -> Iterator[Found]:
 
 def _record(value: Any, line: int, index: int | None = None) -> Found:
     try:
+        if isinstance(value, Mapping) and not is_work(value):
+            if other.is_zotero(value):
+                return other.zotero(value, line, index)
+            if other.is_semantic_scholar(value):
+                return other.semantic_scholar(value, line, index)
+            if other.is_csl(value):
+                return other.csl(value, line, index)
         return Found(line, _paper(value), index=index)
     except DataError as e:
         return Found(line, problem=e.message, index=index)

@@ -105,5 +105,19 @@ def _corpus() -> Sequence[Paper]:
 
 def queries() -> list[dict[str, Any]]:
     """The labelled queries over the corpus, in order: id, text, tags, split, gold (paper id to grade)."""
-    lines = (files("hippo_lit") / "sources" / "mock_corpus" / "queries.jsonl").read_text("utf-8").splitlines()
+    return _records("queries.jsonl")
+
+
+def hypotheses() -> list[dict[str, Any]]:
+    """Statements and what the corpus says of them, in order: id, text, verdict, split, gold, evidence.
+
+    The verdict is "shown", "contradicted", "partly" or "absent" (no paper speaks of it: `gold` and `evidence`
+    are empty). `evidence` are the sentences that decide, verbatim, as {"paper", "sentence"}; `gold` are
+    their papers.
+    """
+    return _records("hypotheses.jsonl")
+
+
+def _records(name: str) -> list[dict[str, Any]]:
+    lines = (files("hippo_lit") / "sources" / "mock_corpus" / name).read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines if line]

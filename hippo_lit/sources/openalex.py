@@ -9,7 +9,7 @@ from typing import Any
 from hippo_lit.errors import DataError
 from hippo_lit.identifiers import from_mapping, parse
 from hippo_lit.records import paper_from_mapping
-from hippo_lit.sources.markup import strip_markup
+from hippo_lit.sources.markup import readable
 from hippo_lit.types import Paper
 
 _WORK_ID = re.compile(r"(?:https?://(?:api\.)?openalex\.org/(?:works/)?)?(W\d+)", re.IGNORECASE)
@@ -95,7 +95,7 @@ def _author(entry: Mapping[str, Any]) -> str | None:
 
 
 def _plain(value: Any) -> Any:
-    return strip_markup(value) if isinstance(value, str) else value
+    return readable(value) if isinstance(value, str) else value
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

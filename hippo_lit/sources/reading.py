@@ -1,7 +1,8 @@
 """From a file's bytes to lines of text: compression, encoding, and which format the text is in.
 
-Encodings: UTF-8, UTF-16 and UTF-32 with a byte-order mark; UTF-16 without one where its NUL bytes give it
-away; else UTF-8, and a line that is not valid UTF-8 is read as Windows-1252, with a note.
+Encodings: what the caller says; UTF-8, UTF-16 and UTF-32 with a byte-order mark; UTF-16 without one where
+its NUL bytes give it away; what an XML declaration says; else UTF-8, and a line that is not valid UTF-8 is
+read as `encodings.guess` has it, with a note.
 """
 
 from __future__ import annotations
@@ -9,30 +10,25 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
-import json
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Any, BinaryIO
 
-from hippo_lit.errors import DataError
+from hippo_lit.errors import ConfigError, DataError
+from hippo_lit.sources.encodings import FALLBACK, NAMES, guess, known_encoding
+from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format, recognise, what_else
 
-Format = Literal["json", "jsonl", "bibtex", "ris", "wos"]
-
-FORMATS = "JSONL, JSON (our own, BEIR, HippoRAG, OpenAlex works), BibTeX and RIS, each also as .gz"
-SUFFIXES: dict[str, Format] = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "json",
-    ".bib": "bibtex",
-    ".bibtex": "bibtex",
-    ".ris": "ris",
-    ".ciw": "wos",
-}
 HEAD_BYTES = 65_536
+PIECE_CHARS = 65_536
+MAX_UNPACKED = 200_000_000
+MAX_RATIO = 200
+"""Of an archive; text packs to a tenth, and what unpacks to more than both bounds is a trap."""
+_FEW = 6  # bytes beyond ASCII that may be valid UTF-8 by accident
+_DECLARED = re.compile(rb"\s*<\?xml[^>]*\bencoding\s*=\s*[\"']([\w.-]{1,40})[\"']")
 
 # UTF-32 before UTF-16: its little-endian mark begins with UTF-16's.
 _MARKS = (
@@ -53,56 +49,59 @@ _BINARY = {
     b"7z\xbc\xaf": "a 7z archive; unpack it first",
 }
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1a\x1b"))
-_RECORD_STARTS: tuple[tuple[Format, re.Pattern[str]], ...] = (
-    ("ris", re.compile(r"^[ \t]*TY[ \t]{0,3}-", re.MULTILINE)),
-    ("wos", re.compile(r"^PT [A-Z]\s*$", re.MULTILINE)),
-    ("bibtex", re.compile(r"^[ \t]*@[ \t]*\w+\s*[{(]", re.MULTILINE)),
-)
-_OTHERS = (
-    (re.compile(r"<(?:!doctype html|html)", re.IGNORECASE), "a web page; download the export itself"),
-    (re.compile(r"<\?xml"), "XML, which is not read; export it as RIS, BibTeX or JSON"),
-    (re.compile(r"PMID\s?- ?\d"), "in PubMed's own format; convert it to RIS, for instance with Zotero"),
-    (re.compile(r"%[0A-Z] \S"), "in EndNote's own format; export it as RIS"),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class TextFile:
-    """A file whose encoding and format are known. `recognised` is False where only its name told."""
+    """A file whose encoding and format are known. `recognised` is False where only its name told.
+
+    `legacy` is the encoding of lines that are not valid in UTF-8, where the beginning of the file has such.
+    """
 
     path: Path
     encoding: str
     format: Format
     recognised: bool
     blank: bool
+    legacy: str | None = None
 
     def lines(self, note: Callable[[int, str], None]) -> Iterator[str]:
-        """The lines, each with its line feed, as they are read. Calls `note(line, what)` on a repair.
+        """The lines, each with its line feed, as they are read; of XML, which may be one line, pieces of it.
+
+        Calls `note(line, what)` on a repair.
 
         Raises DataError where the file cannot be read or unpacked.
         """
         with _errors_of(self.path), _open(self.path) as stream:
-            if self.encoding != "utf-8":
-                with io.TextIOWrapper(stream, self.encoding, errors="replace", newline="\n") as text:
-                    yield from text
+            if self.encoding != "utf-8" or self.format == "xml":
+                errors = _LEGACY if self.encoding == "utf-8" else "replace"
+                with io.TextIOWrapper(stream, self.encoding, errors=errors, newline="\n") as text:
+                    yield from iter(lambda: text.read(PIECE_CHARS), "") if self.format == "xml" else text
                 return
-            noted = False
+            legacy, noted = self.legacy, False
             for number, raw in enumerate(stream, 1):
+                legacy_first = legacy not in (None, FALLBACK) and sum(byte > 127 for byte in raw) < _FEW
                 try:
+                    if legacy is not None and legacy_first and not raw.isascii():
+                        yield raw.decode(legacy)
+                        continue
                     # Lone surrogates go with the other rubbish when the text is cleaned.
                     line = raw.decode("utf-8", "surrogatepass")
                 except UnicodeDecodeError:
-                    line = _decode_anyway(raw)
+                    legacy = legacy or guess([raw])
+                    line = _decode_anyway(raw, legacy)
                     if not noted:
-                        note(number, "not valid UTF-8; what is not, here and below, was read as Windows-1252")
+                        name = NAMES[legacy]
+                        note(number, f"not valid UTF-8; what is not, here and below, was read as {name}")
                         noted = True
-                yield line.removeprefix("\ufeff")
+                yield line.lstrip("\ufeff\0")
 
 
-def look_at(path: Path) -> TextFile:
+def look_at(path: Path, encoding: str | None = None) -> TextFile:
     """Find out how `path` is to be read, by its content first, then by its name.
 
-    Raises DataError where it is missing, not a file, unreadable, binary, or in no known format.
+    `encoding` is believed. Raises ConfigError (key) where there is none of this name, DataError where the
+    file is missing, not a file, unreadable, binary, or in no known format.
     """
     with _errors_of(path):
         if not path.exists():
@@ -113,17 +112,24 @@ def look_at(path: Path) -> TextFile:
             head = stream.read(HEAD_BYTES)
             while not head.strip() and (more := stream.read(HEAD_BYTES)):
                 head = more
-    encoding = _encoding(head, path)
+    if encoding is None:
+        encoding = _encoding(head, path)
+    elif (told := known_encoding(encoding)) is None:
+        problem = (
+            f"there is no encoding {encoding!r}; write for instance utf-8, cp1252, gbk, shift-jis, mac-roman"
+        )
+        raise ConfigError(problem, key="encoding")
+    else:
+        encoding = told
     text = head.decode(encoding, "ignore").removeprefix("\ufeff").lstrip()
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     named = SUFFIXES.get(suffixes[-1]) if suffixes else None
-    found = _recognise(text, named)
-    what = next((what for pattern, what in _OTHERS if pattern.match(text)), None)
-    if what and not found:
+    found = recognise(text, named)
+    if not found and (what := what_else(text)):
         raise file_error(path, f"is {what}")
     if not (found or named or not text):
         raise file_error(path, f"is in no format known here; known are {FORMATS}")
-    return TextFile(path, encoding, found or named or "jsonl", recognised=found is not None, blank=not text)
+    return TextFile(path, encoding, found or named or "jsonl", found is not None, not text, _legacy(head))
 
 
 def whole_text(lines: Iterable[str]) -> str:
@@ -136,35 +142,6 @@ def file_error(path: Path, problem: str) -> DataError:
     return DataError(f"{path} {problem}", path=str(path), line=None)
 
 
-def _recognise(text: str, named: Format | None) -> Format | None:
-    if text.startswith(("{", "[")):
-        return _recognise_json(text, named)
-    starts = [(found.start(), kind) for kind, pattern in _RECORD_STARTS if (found := pattern.search(text))]
-    return min(starts)[1] if starts else None
-
-
-def _recognise_json(text: str, named: Format | None) -> Format | None:
-    """ "jsonl" where lines are values of their own; None where it does not look like JSON at all."""
-    first, *others = text.split("\n")
-    if _is_object(first):
-        return "jsonl"
-    if not first.rstrip().endswith(("[", "{", ",")) and any(map(_is_object, others)):
-        return "jsonl"
-    if re.match(r'\{\s*(?:["}]|\Z)', text):
-        # A first line that is longer than the head could be either.
-        return "jsonl" if named == "jsonl" and not others else "json"
-    return "json" if re.match(r'\[\s*(?:["\d\[\]{]|\Z)', text) else None
-
-
-def _is_object(line: str) -> bool:
-    if not line.startswith("{"):
-        return False
-    try:
-        return bool(json.loads(line, strict=False))
-    except (ValueError, RecursionError):
-        return False
-
-
 def _encoding(head: bytes, path: Path) -> str:
     for mark, encoding in _MARKS:
         if head.startswith(mark):
@@ -175,24 +152,72 @@ def _encoding(head: bytes, path: Path) -> str:
     even, odd = head[0::2].count(0), head[1::2].count(0)
     if max(even, odd) > max(2, len(head) // 16) and min(even, odd) <= max(even, odd) // 16:
         return "utf-16-be" if even > odd else "utf-16-le"
+    if (declared := _DECLARED.match(head)) and (name := known_encoding(declared[1].decode())):
+        return name if not name.startswith(("utf-16", "utf-32", "utf_16", "utf_32")) else "utf-8"
     if len(head) - len(head.translate(None, _CONTROLS)) > len(head) // 10:
         raise file_error(path, f"is binary, not text; known are {FORMATS}")
     return "utf-8"
 
 
-def _decode_anyway(raw: bytes) -> str:
+def _legacy(head: bytes) -> str | None:
+    """The encoding of the lines at the beginning that are not UTF-8; None where all are."""
+    bad = []
+    for line in head.split(b"\n")[: -1 if len(head) >= HEAD_BYTES else None]:
+        try:
+            line.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            bad.append(line)
+    return guess(bad) if bad else None
+
+
+def _decode_anyway(raw: bytes, legacy: str) -> str:
     text = raw.decode("utf-8", "replace")
     damaged = text.count("\ufffd")
     intact = sum(c > "\x7f" for c in text) - damaged
     # Mostly good UTF-8 with a broken byte stays UTF-8; else its accents would turn into "Ã©".
-    return text if intact > damaged else raw.decode("cp1252", "replace")
+    return text if intact > damaged else raw.decode(legacy, "replace")
+
+
+_LEGACY = "hippo_lit.windows-1252"
+codecs.register_error(
+    _LEGACY,
+    lambda e: (
+        (e.object[e.start : e.end].decode(FALLBACK, "replace"), e.end)
+        if isinstance(e, UnicodeDecodeError)
+        else ("\ufffd", getattr(e, "end", 0))
+    ),
+)
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip file unpacks to; an OSError where that is out of all proportion to its size."""
+
+    def __init__(self, path: Path) -> None:
+        self._stream = gzip.open(path)  # noqa: SIM115 (closed by close)
+        self._most = max(MAX_UNPACKED, MAX_RATIO * path.stat().st_size)
+        self._size = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer))
+        self._size += len(data)
+        if self._size > self._most:
+            raise OSError(f"it unpacks to more than {self._most:,} bytes; if that is meant, unpack it first")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
 
 
 def _open(path: Path) -> BinaryIO:
     stream = path.open("rb")
     if stream.read(2) == b"\x1f\x8b":
         stream.close()
-        return io.BufferedReader(gzip.open(path))
+        return io.BufferedReader(_Unpacked(path))
     stream.seek(0)
     return stream
 

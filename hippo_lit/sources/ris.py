@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
-from hippo_lit.errors import DataError
-from hippo_lit.records import clean_doi, paper_from_mapping, parse_year
+from hippo_lit.records import parse_year
+from hippo_lit.sources.built import Draft, first_name_first, found_paper
 from hippo_lit.sources.found import Found, settle_ids
-from hippo_lit.sources.markup import strip_markup
 from hippo_lit.sources.reading import whole_text
-from hippo_lit.text import content_hash
 
 Fields = Mapping[str, list[str]]
 
@@ -32,7 +31,8 @@ _YEARS = ("year", "publication_year", "date")
 _VENUES = ("alternate_title3", "secondary_title", "journal_name", "publication_name", "alternate_title2")
 _DOIS = ("doi", "DI", "type_of_work", "urls", "file_attachments2")
 _IDS = ("accession_number", "id")
-_NO_ABSTRACT = re.compile(r"\[?(?:no abstract(?: available)?|abstract not available)\]?\.?", re.IGNORECASE)
+_PMIDS = ("PM",)
+_TITLE_TAGS = frozenset(("TI", "T1", "CT", "BT", "AB", "N2"))
 
 
 def read_ris(lines: Iterable[str]) -> list[Found]:
@@ -46,7 +46,7 @@ def read_ris(lines: Iterable[str]) -> list[Found]:
     parser = RisParser(list_tags=list(TAG_KEY_MAPPING), delimiter_tags_mapping={})
     return settle_ids(
         _record(line, parser.parse(_with_ends(record, "TY  - GEN", "ER  - ")))
-        for line, record in _records(text, _TAG, "TY")
+        for line, record in _records(text.split("\n"), _TAG, "TY")
     )
 
 
@@ -56,31 +56,66 @@ def read_wos(lines: Iterable[str]) -> list[Found]:
     from rispy.config import WOK_TAG_KEY_MAPPING
 
     parser = WokParser(list_tags=list(WOK_TAG_KEY_MAPPING), skip_unknown_tags=True)
-    records = _records(whole_text(lines), _WOS_TAG, "PT", ignored=("FN", "VR", "EF"))
+    records = _records(whole_text(lines).split("\n"), _WOS_TAG, "PT", ignored=("FN", "VR", "EF"))
     return settle_ids(
         _record(line, parser.parse(_with_ends(record, "PT J", "ER"))) for line, record in records
     )
 
 
+@dataclass(slots=True)
+class _Segment:
+    """Lines between two places where a record may begin; `closed` by "ER"."""
+
+    start: int
+    lines: list[str] = field(default_factory=list)
+    tags: set[str] = field(default_factory=set)
+    closed: bool = False
+
+
 def _records(
-    text: str, tag: re.Pattern[str], first: str, ignored: tuple[str, ...] = ()
+    lines: Iterable[str], tag: re.Pattern[str], first: str, ignored: tuple[str, ...] = ()
 ) -> Iterator[tuple[int, list[str]]]:
-    """The records' lines, each with the line number of the first. What stands between records is left out."""
-    record: list[str] = []
-    start = 0
-    for number, line in enumerate(text.split("\n"), 1):
+    """The records' lines, each with the line number of the first. What stands between records is left out.
+
+    A record ends at "ER" or where another begins. Tags in front of its beginning belong to it too, unless
+    they and it have a title each: then they are a record that lacks its beginning and its end.
+    """
+    front: _Segment | None = None
+    for segment in _segments(lines, tag, first, ignored):
+        if front is not None:
+            if segment.tags.isdisjoint(_TITLE_TAGS) or front.tags.isdisjoint(_TITLE_TAGS):
+                segment.lines[1:1] = front.lines
+                segment.start = front.start
+            else:
+                yield front.start, front.lines
+            front = None
+        if first in segment.tags or segment.closed:
+            yield segment.start, segment.lines
+        else:
+            front = segment
+    if front is not None:
+        yield front.start, front.lines
+
+
+def _segments(
+    lines: Iterable[str], tag: re.Pattern[str], first: str, ignored: tuple[str, ...]
+) -> Iterator[_Segment]:
+    segment: _Segment | None = None
+    for number, line in enumerate(lines, 1):
         found = tag.match(line)
         if found and found[1] in ignored:
             continue
-        if record and found and found[1] in (first, "ER"):
-            yield start, record
-            record = []
-        if found and found[1] != "ER" and not record:
-            start, record = number, [line]
-        elif record:
-            record.append(line)
-    if record:
-        yield start, record
+        if segment and found and found[1] in (first, "ER"):
+            segment.closed = found[1] == "ER"
+            yield segment
+            segment = None
+        if found and found[1] != "ER":
+            segment = segment or _Segment(number)
+            segment.tags.add(found[1])
+        if segment:
+            segment.lines.append(line)
+    if segment:
+        yield segment
 
 
 def _with_ends(record: list[str], first: str, last: str) -> str:
@@ -93,37 +128,24 @@ def _record(line: int, parsed: list[dict[str, list[str]]]) -> Found:
     for record in parsed:
         unknown = record.get("unknown_tag")
         fields |= unknown if isinstance(unknown, dict) else {}
-    title, abstract = _text(fields, _TITLES), _text(fields, _ABSTRACTS)
-    if _NO_ABSTRACT.fullmatch(abstract):
-        abstract = ""
-    if not title and not abstract:
-        return Found(line, problem="the record has neither a title nor an abstract")
-    year = next(filter(None, map(parse_year, _all(fields, _YEARS))), None)
-    authors = [
-        _first_name_first(name)
-        for entry in next((fields[name] for name in _AUTHORS if any(fields.get(name, []))), [])
-        for name in entry.split(";")
-        if name.strip()
-    ]
-    doi = next(filter(None, map(clean_doi, _all(fields, _DOIS))), None)
-    number = next(filter(str.strip, _all(fields, _IDS)), None)
-    try:
-        paper = paper_from_mapping(
-            {
-                "id": doi or number or content_hash(title, str(year), *authors[:1]),
-                "title": title,
-                "abstract": abstract,
-                "year": year,
-                "authors": authors,
-                "doi": doi,
-                "venue": _text(fields, _VENUES),
-                "url": next(iter(_all(fields, ("urls",))), None),
-            },
-            source="ris",
-        )
-    except DataError as e:
-        return Found(line, problem=e.message)
-    return Found(line, paper)
+    links = _all(fields, ("urls",))
+    draft = Draft(
+        title=_text(fields, _TITLES),
+        abstract=_text(fields, _ABSTRACTS),
+        years=[next(filter(None, map(parse_year, _all(fields, _YEARS))), None)],
+        authors=[
+            first_name_first(name)
+            for entry in next((fields[name] for name in _AUTHORS if any(fields.get(name, []))), [])
+            for name in entry.split(";")
+            if name.strip()
+        ],
+        dois=_all(fields, _DOIS),
+        venue=_text(fields, _VENUES),
+        url=next(iter(links), ""),
+        ids={"pmid": next(iter(_all(fields, _PMIDS)), None)},
+        fallback_ids=_all(fields, _IDS),
+    )
+    return found_paper(draft, line, source="ris")
 
 
 def _all(fields: Fields, names: Iterable[str]) -> list[str]:
@@ -132,13 +154,5 @@ def _all(fields: Fields, names: Iterable[str]) -> list[str]:
 
 def _text(fields: Fields, names: Iterable[str]) -> str:
     """The first field that holds text: its lines joined, a repeated one once."""
-    texts = (strip_markup(" ".join(dict.fromkeys(fields.get(name, [])))).strip() for name in names)
+    texts = (" ".join(dict.fromkeys(fields.get(name, []))).strip() for name in names)
     return next(filter(None, texts), "")
-
-
-def _first_name_first(name: str) -> str:
-    parts = [part.strip() for part in name.split(",") if part.strip()]
-    if len(parts) not in (2, 3):
-        return name.strip()
-    last, first, *suffix = parts
-    return " ".join([first, last, *suffix])

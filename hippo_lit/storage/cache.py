@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -59,7 +59,11 @@ class Cache:
 
     def put_reply(self, key: str, reply: str) -> None:
         """Store JSON text under `key`, replacing what was there."""
-        self._write("INSERT OR REPLACE INTO replies VALUES (?, ?)", [(key, reply)])
+        self.put_replies({key: reply})
+
+    def put_replies(self, replies: Mapping[str, str]) -> None:
+        """Store JSON texts by key, all in one transaction."""
+        self._write("INSERT OR REPLACE INTO replies VALUES (?, ?)", replies.items())
 
     def delete_reply(self, key: str) -> None:
         """Forget the reply under `key`, if there is one."""

@@ -186,6 +186,7 @@ class Database:
                 path=path,
                 pid=None,
                 host=None,
+                since=None,
             )
         if code == sqlite3.SQLITE_FULL:
             return StoreError(f"cannot write {path}: the disk is full. {ADVICE_SPACE}", path=path)

@@ -1,7 +1,8 @@
 """One writer at a time, across processes.
 
 The lock is the kernel's (flock), so that it vanishes with the process that held it, however that process
-died. What `writer.lock` contains only tells a waiting person whom they are waiting for.
+died and whoever has its number now. What `writer.lock` contains only tells a waiting person whom they are
+waiting for.
 """
 
 from __future__ import annotations
@@ -11,10 +12,12 @@ import json
 import os
 import socket
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from weakref import WeakSet
 
 from hippo_lit.errors import IndexLockedError, IndexNotFoundError
 from hippo_lit.storage.disk import reporting
@@ -29,7 +32,8 @@ class WriterLock:
     """The right to write to the index in `folder`, held from `acquire` to `release` or as a context.
 
     `wait_s` (≥ 0) is how long to wait for another writer before IndexLockedError is raised. The lock
-    belongs to the object: a second one in the same process is refused like any other writer.
+    belongs to the object: a second one in the same process is refused like any other writer, and so is
+    the copy that a forked child gets.
     """
 
     def __init__(self, folder: Path | str, wait_s: float = 0.0) -> None:
@@ -47,7 +51,7 @@ class WriterLock:
     def acquire(self) -> None:
         """Take the lock; nothing happens if it is held already.
 
-        Raises IndexLockedError (path, pid, host), IndexNotFoundError where the folder does not exist,
+        Raises IndexLockedError (path, pid, host, since), IndexNotFoundError where the folder does not exist,
         StoreError where the lock file cannot be written.
         """
         if self.held:
@@ -67,12 +71,22 @@ class WriterLock:
                 os.close(descriptor)
                 raise
         self._descriptor = descriptor
+        _held.add(self)
 
     def release(self) -> None:
         """Give the lock up; nothing happens if it is not held. The file stays: removing it would race."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
+            _held.discard(self)
+            with suppress(OSError):  # a disk that fails now takes nothing but a note from the next writer
+                os.ftruncate(descriptor, 0)
             os.close(descriptor)
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: the parent holds the lock, and must be the only one to keep it alive."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
     def __enter__(self) -> WriterLock:
         self.acquire()
@@ -97,24 +111,51 @@ class WriterLock:
                 return
 
     def _refusal(self, holder: dict[str, Any]) -> IndexLockedError:
-        pid, host = holder.get("pid"), holder.get("host")
-        who = clean(f"process {pid} on {host}, since {holder.get('started')}") if pid else "another process"
+        pid, host, since = (holder.get(key) for key in ("pid", "host", "started"))
+        who = clean(f"process {pid} on {host}, since {since}") if pid else "another process"
         return IndexLockedError(
             f"the index {self._folder} is being written by {who}. "
             "Wait until it has finished, or stop it; reading goes on meanwhile.",
             path=str(self._folder),
             pid=pid,
             host=host,
+            since=since,
         )
 
 
+_held: WeakSet[WriterLock] = WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_held):
+        lock._leave_to_parent()
+    _held.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+
 def _read_holder(descriptor: int) -> dict[str, Any]:
-    """Who wrote the lock file; empty where that is unreadable, or not written yet."""
+    """Who wrote the lock file; empty where that is unreadable, not written yet, or by one that is dead."""
     try:
         holder = json.loads(os.pread(descriptor, _MAX_BYTES, 0))
     except (ValueError, RecursionError):
         return {}
-    return holder if isinstance(holder, dict) else {}
+    return holder if isinstance(holder, dict) and not _is_dead(holder) else {}
+
+
+def _is_dead(holder: dict[str, Any]) -> bool:
+    """Whether the writer that is named died, and the one that has the lock now did not write its name yet."""
+    pid = holder.get("pid")
+    if not isinstance(pid, int) or pid <= 0 or holder.get("host") != socket.gethostname():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except OSError:
+        return False  # there, and another account's
+    return False
 
 
 def _now() -> str:

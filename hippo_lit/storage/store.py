@@ -122,6 +122,9 @@ class Store:
         exactly what is given here. Raises DataError (record, field) for one that could not be read back.
         """
         rows = [(paper.id, paper.source, checked_json(paper)) for paper in papers]
+        given: dict[str, set[str]] = {}
+        for paper_id, source, _ in rows:
+            given.setdefault(paper_id, set()).add(source)
         new, touched = set(), set()
         changed = unchanged = 0
         with self._changing_papers() as db:
@@ -131,9 +134,9 @@ class Store:
                 known, digest = dict(found), content_hash(payload)
                 gone = aliases.pop(paper_id, set())
                 db.executemany("DELETE FROM records WHERE paper_id = ?", ((other,) for other in gone))
-                others = replace and known.keys() - {source}
-                if others:
-                    db.execute("DELETE FROM records WHERE paper_id = ? AND source != ?", (paper_id, source))
+                others = known.keys() - given[paper_id] if replace else ()
+                for other in others:
+                    db.execute("DELETE FROM records WHERE paper_id = ? AND source = ?", (paper_id, other))
                 if known.get(source) != digest:
                     db.execute(PUT_RECORD, (paper_id, source, payload, digest, time.time()))
                 elif not others and not gone:
@@ -165,6 +168,10 @@ class Store:
                 touched += bool(removed)
             relink(db, gone, self._paper)
             return touched
+
+    def sources(self, name: str) -> list[str]:
+        """Who gave what is known of a paper, ascending, each once; empty for an unknown name."""
+        return list(dict.fromkeys(view.source for view in self.versions(name)))
 
     def papers(self) -> Iterator[Paper]:
         """Every paper, merged from all its records, by ascending id; as of the first one asked for."""

@@ -7,6 +7,7 @@ They are shipped for the tests of whoever builds on this package; none needs a n
         OpenAIChat("any-model", base_url=server.base_url)
 """
 
+from hippo_lit.testing.batch_server import BatchServer
 from hippo_lit.testing.doubles import ChatCall, FakeChatModel, HashEmbedder
 from hippo_lit.testing.server import (
     Answer,
@@ -29,6 +30,7 @@ from hippo_lit.testing.server import (
 
 __all__ = [
     "Answer",
+    "BatchServer",
     "Behaviour",
     "ChatCall",
     "FakeChatModel",

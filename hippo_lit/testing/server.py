@@ -190,6 +190,9 @@ def _handler(script: ScriptedServer) -> type[BaseHTTPRequestHandler]:
             with contextlib.suppress(ConnectionError):  # the client may have given up, as scripted
                 self._send(answer)
 
+        def do_GET(self) -> None:
+            self.do_POST()
+
         def _send(self, answer: Answer) -> None:
             script._wait(answer.delay_s)
             if answer.reset:

@@ -146,9 +146,8 @@ def test_a_folder_without_papers_is_an_error(cli: Cli, tmp_path: Path) -> None:
 def test_json_has_every_figure(cli: Cli, papers: Path) -> None:
     told = json.loads(cli("index", papers, "--index", "i", "--json", *QUICK).stdout)
     assert told["index"] == "i"
-    assert told["sources"] == [
-        {"path": str(papers), "read": 3, "papers": 3, "skipped": 0, "problems": [], "notes": []}
-    ]
+    read = {"read": 3, "papers": 3, "skipped": 0, "problems": [], "notes": []}
+    assert told["sources"] == [{"path": str(papers), **read, "failure": None}]
     assert told["counts"] == {"added": 3, "changed": 0, "unchanged": 0}
     assert (told["built"]["published"], told["built"]["extracted"], told["built"]["failed"]) == (True, 3, 0)
     assert told["usage"] == {}
@@ -187,7 +186,7 @@ def test_failed_extractions_are_listed_and_tried_again_by_the_next_run(cli: Cli,
         assert "extraction failed for 1 passage, now without facts:\n  p1: " in first.stderr
         assert "out of memory" in first.stderr
         shown = cli("info", "--index", "i").stdout
-        assert re.search(r"failures +1 passages have no facts\n +p1: .*out of memory", shown)
+        assert re.search(r"failures +1 passages have no facts\n +p1, passage [01]: .*out of memory", shown)
         again = cli(*command)
         assert "facts extracted from 1 new passages, 0 failed" in again.stdout
         assert len(server.requests) == 4
@@ -213,3 +212,14 @@ def test_an_index_that_is_being_written_is_left_alone(cli: Cli, mock_index: Path
     with WriterLock(mock_index):
         result = cli("index", papers, "--index", mock_index, *QUICK, code=6)
     assert "is being written by process" in result.stderr
+
+
+def test_a_table_whose_columns_and_encoding_are_told(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("Was;Wozu\nGröße;Ein Text\n".encode("mac-roman"))
+    command = ("index", tmp_path / "t.csv", "--index", tmp_path / "t.idx", "--json", *QUICK)
+    cli(*command, "--encoding", "mac-roman", "--columns", "title=Was, abstract=Wozu")
+    shown = cli("search", "Größe", "--index", tmp_path / "t.idx", "--json", *QUICK).stdout
+    assert json.loads(shown)["papers"][0]["paper"]["title"] == "Größe"
+    assert "there is no field 'titel'" in cli(*command, "--columns", "titel=Was", code=2).stderr
+    assert "FIELD=HEADER" in cli(*command, "--columns", "title", code=2).stderr
+    assert "there is no encoding 'klingon'" in cli(*command, "--encoding", "klingon", code=2).stderr

@@ -41,7 +41,10 @@ def test_help_and_version_import_nothing_heavy() -> None:
         assert not modules & {"numpy", "openai", "pydantic", "rich", "scipy", "spacy", "sqlite3", "torch"}
 
 
-def test_interrupted_in_the_middle_it_goes_on_where_it_stopped(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_in_the_middle_it_goes_on_where_it_stopped(
+    tmp_path: Path, how: signal.Signals, code: int
+) -> None:
     total, patience = 12, 60
     papers = tmp_path / "papers.jsonl"
     papers.write_text("".join(f'{{"id": "p{i:02}", "title": "Title {i}"}}\n' for i in range(total)))
@@ -66,10 +69,10 @@ def test_interrupted_in_the_middle_it_goes_on_where_it_stopped(tmp_path: Path) -
         command = ["index", str(papers), "--index", str(tmp_path / "i"), *HASH, *settings]
         with subprocess.Popen([*PROGRAM, *command], stderr=subprocess.PIPE, env=ENV) as process:
             assert third.wait(patience)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(how)
             released.set()
             _, said = process.communicate(timeout=patience)
-        assert process.returncode == 130
+        assert process.returncode == code
         assert said.decode().splitlines()[-1] == (
             "interrupted; what was done is kept: run the same command again to go on"
         )

@@ -42,9 +42,12 @@ def test_explain_shows_facts_seeds_ways_and_times(cli: Cli, fact_index: Path) ->
     assert re.search(r"^ +\d\.\d{3} Alpha \(the question names it\)$", shown, re.MULTILINE)
     assert "Alpha —[mention]→ a1" in shown
     assert re.search(
-        r"bm25 [\d.]+ · dense [\d.]+ · hybrid [\d.]+ · ppr [\d.]+ · lexical [\d.]+ \(bm25", shown
+        r"bm25 [\d.]+ · dense [\d.]+ · hybrid [\d.]+ · held [\d.]+ · ppr [\d.]+ · lexical [\d.]+ \(bm25",
+        shown,
     )
-    assert re.search(r"^Time  embed \d+ ms · .*total \d+ ms$", shown.replace("\n·", " ·"), re.MULTILINE)
+    assert re.search(
+        r"^Time  embed \d+ ms · .*total \d+ ms$", re.sub(r"\n(?=·|ms|\d)", " ", shown), re.MULTILINE
+    )
 
 
 def test_only_who_asks_for_ways_waits_for_them(
@@ -229,3 +232,44 @@ def test_another_embedder_than_the_index_has(cli: Cli, mock_index: Path) -> None
     other = (*QUICK, "--set", "embedding.dimensions=32")
     said = cli("search", "x", "--index", mock_index, *other, code=6).stderr
     assert "was indexed with the embedder hash-64, the settings name hash-32" in said
+
+
+# Filters
+
+
+def test_filters_of_every_kind(cli: Cli, mock_index: Path) -> None:
+    command = (
+        "search",
+        "language model",
+        "--index",
+        mock_index,
+        "-k",
+        100,
+        "--mode",
+        "dense",
+        "--json",
+        *QUICK,
+    )
+    everything = [paper["paper"] for paper in json.loads(cli(*command).stdout)["papers"]]
+    family = everything[0]["authors"][0].split()[-1]
+
+    def left(*options: str) -> list[Any]:
+        return [paper["paper"] for paper in json.loads(cli(*command, *options).stdout)["papers"]]
+
+    expected = [paper for paper in everything if any(a.split()[-1] == family for a in paper["authors"])]
+    assert left("--author", family.upper()) == expected
+    assert left("--venue", "Nature") == []
+    assert len(left("--has-abstract")) == sum(bool(paper["abstract"]) for paper in everything)
+    assert left("--only", "p003", "--only", "p001", "--exclude", "p003") == [
+        paper for paper in everything if paper["id"] == "p001"
+    ]
+    arxiv = [paper for paper in everything if "arxiv" in paper["source"].split("+")]
+    assert left("--source", "arxiv") == arxiv
+    assert left("--open-access", "--no-retracted") == [p for p in everything if p.get("open_access")]
+
+
+def test_an_unknown_author_is_named(cli: Cli, mock_index: Path) -> None:
+    shown = cli("search", "attention", "--index", mock_index, "--author", "Nobodyson", *QUICK).stdout
+    assert shown.startswith("0 papers by ")
+    assert 'no paper has the author "Nobodyson"' in shown
+    assert '(0 of author "Nobodyson")' in " ".join(shown.split())

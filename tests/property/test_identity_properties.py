@@ -89,6 +89,7 @@ def test_what_goes_takes_exactly_its_contribution(history) -> None:
 
 
 @given(st.lists(papers, max_size=6))
+@settings(deadline=None)
 def test_every_name_that_one_paper_has_leads_to_it(records) -> None:
     merged = content(records)
     aliases = Aliases(merged)
@@ -105,6 +106,7 @@ def test_every_name_that_one_paper_has_leads_to_it(records) -> None:
 
 
 @given(st.lists(papers, min_size=1, max_size=6), st.randoms())
+@settings(deadline=None)
 def test_groups_do_not_depend_on_order(records, random) -> None:
     shuffled = random.sample(records, len(records))
     as_sets = [{frozenset(group) for group in groups_of(order)} for order in (records, shuffled)]

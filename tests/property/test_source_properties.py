@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 
 from hippo_lit.errors import DataError
 from hippo_lit.records import clean_doi, paper_from_mapping, paper_to_mapping, parse_year
+from hippo_lit.sources.encodings import guess
 from hippo_lit.sources.files import FileSource
 from hippo_lit.sources.latex import plain_latex
+from hippo_lit.sources.markup import readable
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
@@ -24,7 +26,22 @@ checked = settings(deadline=None, max_examples=150)
 
 DATA = Path(__file__).parent.parent / "unit" / "data_sources"
 FIXTURES = sorted(path for path in DATA.rglob("*") if path.is_file())
-NAMES = st.sampled_from(["a.json", "a.jsonl", "a.bib", "a.ris", "a.ciw", "a.txt", "a"])
+NAMES = st.sampled_from(
+    [
+        "a.json",
+        "a.jsonl",
+        "a.bib",
+        "a.ris",
+        "a.ciw",
+        "a.nbib",
+        "a.enw",
+        "a.xml",
+        "a.csv",
+        "a.tsv",
+        "a.txt",
+        "a",
+    ]
+)
 
 any_json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
@@ -53,6 +70,46 @@ tagged = st.lists(
     | st.text(string.printable + "é\u2028", max_size=10),
     max_size=20,
 ).map("\n".join)
+
+short_lines = st.lists(
+    st.sampled_from(
+        [
+            "PMID- 2",
+            "TI  - ",
+            "FAU - ",
+            "LID - 10.1/x [doi]",
+            "%0 Book",
+            "%T ",
+            "%A ",
+            "%D 2000",
+            "",
+            "      ",
+        ]
+    )
+    | st.text(string.printable + "é\u2028", max_size=10),
+    max_size=20,
+).map("\n".join)
+XML_BITS = (
+    "<PubmedArticle> </PubmedArticle> <MedlineCitation> <PMID>1</PMID> <Article> </Article> "
+    "<ArticleTitle>T</ArticleTitle> "
+    "<record> </record> <title>T</title> <!DOCTYPE <!ENTITY &lt; &nbsp; &bogus; &#0; &#x110000; "
+    "<![CDATA[ ]]> <? <!-- -- "
+    "<sup>2</sup> <mml:math> <mfrac> $x_2$ $\\alpha$ \\frac <article> <front> & < > <style"
+)
+markup = st.lists(st.sampled_from(XML_BITS.split()) | st.text(max_size=8), max_size=25).map(" ".join)
+table = st.lists(
+    st.sampled_from([*',;\t|"\n\r ', "title", "doi", "Doe, J.", "2001"]) | st.text(max_size=6),
+    max_size=40,
+)
+table = table.map("".join)
+FOREIGN = (
+    "itemType data creators title abstractNote date DOI url extra key citationKey type author issued "
+    "container-title id PMID corpusid externalids paperId journal message items reference updated-by "
+    "abstract year externalIds"
+)
+foreign = st.dictionaries(
+    st.sampled_from(FOREIGN.split()), any_json | st.just("article") | st.just([{"family": "Doe"}]), max_size=8
+)
 
 
 def load(data: bytes, name: str) -> list[Paper]:
@@ -115,6 +172,46 @@ def test_any_latex(text: str) -> None:
 @given(tagged)
 def test_any_ris(text: str) -> None:
     load(text.encode(), "a.ris")
+
+
+@checked
+@given(short_lines)
+def test_any_medline_and_endnote(text: str) -> None:
+    load(b"PMID- 1\n" + text.encode(), "a.nbib")
+    load(b"%0 Journal Article\n" + text.encode(), "a.enw")
+
+
+@checked
+@given(markup)
+def test_any_xml(text: str) -> None:
+    load(b"<PubmedArticleSet>" + text.encode(), "a.xml")
+    load(b"<xml><records><record><titles><title>" + text.encode() + b"</title></titles></record>", "a.xml")
+
+
+@checked
+@given(table)
+def test_any_table(text: str) -> None:
+    load(b"title,authors,year\n" + text.encode(), "a.csv")
+    load(text.encode(), "a.tsv")
+
+
+@checked
+@given(st.lists(foreign | any_json, max_size=5))
+def test_any_foreign_json(values: list[Any]) -> None:
+    load("\n".join(map(json.dumps, values)).encode("utf-8", "surrogatepass"), "a.jsonl")
+    load(json.dumps({"items": values}).encode("utf-8", "surrogatepass"), "a.json")
+
+
+@checked
+@given(st.binary(max_size=60) | st.text(max_size=30).map(lambda text: text.encode("gb18030", "ignore")))
+def test_any_bytes_have_an_encoding(data: bytes) -> None:
+    data.decode(guess([data]), "replace")
+
+
+@checked
+@given(markup)
+def test_any_markup(text: str) -> None:
+    assert isinstance(readable(text), str)
 
 
 @checked

@@ -27,11 +27,11 @@ def apply(model: dict[tuple[str, str], Paper], kind: str, argument) -> dict[tupl
     """The store as a dictionary of records."""
     model = dict(model)
     if kind in ("put", "replace"):
+        if kind == "replace":
+            ids = {paper.id for paper in argument}
+            given = {(paper.id, paper.source) for paper in argument}
+            model = {key: value for key, value in model.items() if key[0] not in ids or key in given}
         for paper in argument:
-            if kind == "replace":
-                model = {
-                    key: value for key, value in model.items() if key[0] != paper.id or key[1] == paper.source
-                }
             model[paper.id, paper.source] = paper
         return model
     gone, source = argument if kind == "forget" else (argument, None)

@@ -308,12 +308,16 @@ def test_a_chat_model_of_ones_own_extracts_and_filters(tmp_path: Path) -> None:
         assert len(chat.calls) in (5, 6)  # p4's extraction; candidates may differ
 
 
-def test_a_wrong_key_stops_the_run_and_keeps_the_papers(tmp_path: Path) -> None:
-    chat = FakeChatModel([ChatModelError("wrong key", model="m", status=401, kind="auth")] * 9)
+def test_a_wrong_key_stops_asking_and_the_papers_are_indexed_without_facts(tmp_path: Path) -> None:
+    chat = FakeChatModel([ChatModelError("wrong key", model="m", status=401, kind="auth")])
     with HippoLit.open(tmp_path, settings(extract={"kind": "llm", "names_from": "none"}), chat=chat) as lit:
-        with pytest.raises(ChatModelError, match="wrong key"):
-            lit.add(PAPERS)
-        assert len(lit.store) == 3
+        lit.put(PAPERS)
+        built = lit.build()
+        assert (built.published, built.left, built.failed, built.degraded) == (True, 3, 0, True)
+        assert built.stopped == "wrong key"
+        found = lit.retrieve("Longformer", k=1)
+    assert found.degraded
+    assert "3 passages have no facts" in found.reason
 
 
 def test_a_folder_of_other_things_is_left_alone(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_whatever_the_reply_depends_on_is_in_the_key(cache: Cache) -> None:
 def test_a_chat_models_own_parameters_count(cache: Cache) -> None:
     def key(**settings: Any) -> str:
         with OpenAIChat("m", **settings) as model:
-            return CachedChat(model, cache)._key(ASK, None)
+            return CachedChat(model, cache).key(ASK, None)
 
     keys = [
         key(),

@@ -49,3 +49,18 @@ def test_items_are_counted_as_they_pass() -> None:
     calls: list[tuple[str, int, int]] = []
     assert list(counted("ab", lambda *call: calls.append(call), "read")) == ["a", "b"]
     assert calls == [("read", 1, 0), ("read", 2, 0), ("read", 2, 2)]
+
+
+def test_a_long_stage_says_less_often_and_in_words_for_people() -> None:
+    said: list[str] = []
+    clock = Clock()
+    report = Lines(said.append, clock)
+    report("extract", 0, 7200)
+    report("extract", 1, 7200)
+    for second in range(2, 3600, 2):
+        clock.now += 2
+        report("extract", second // 2 + 1, 7200)
+    assert 40 < len(said) < 120
+    assert said[2] == "extracting facts: 7/7,200 (30.0/min, 4 h 0 min left)"
+    gaps = [line.split("/")[0].split()[-1].replace(",", "") for line in said[1:]]
+    assert int(gaps[-1]) - int(gaps[-2]) == 30  # one a minute at last

@@ -106,6 +106,25 @@ def test_sources_are_merged_by_id(mock: RetrievalClient) -> None:
     assert (merged.abstract, merged.citations) == ("long abstract", ("b",))
 
 
+def test_sources_that_use_ids_of_their_own_are_merged_too() -> None:
+    s2_dpr, s2_rag = "a" * 40, "b" * 40
+    arxiv = Source("arxiv", Paper("2004.04906", "Dense Passage Retrieval", "two encoders", source="arxiv"))
+    s2 = Source(
+        "s2",
+        Paper(s2_rag, "RAG", "generation", references=(s2_dpr,), source="s2"),
+        Paper(s2_dpr, "Dense passage retrieval.", ids=("arxiv:2004.04906",), source="s2"),
+        Paper("c" * 40, "Supplement", "tables", ids=("arxiv:2004.04906",), source="s2"),
+    )
+    client = RetrievalClient([arxiv, s2])
+    assert [(paper.id, paper.source) for paper in client.papers] == [
+        ("2004.04906", "arxiv+s2"),
+        (s2_rag, "s2"),
+        ("c" * 40, "s2"),
+    ]
+    result = client.retrieve("generation")
+    assert [(r.paper.id, r.graph_distance) for r in result.papers] == [(s2_rag, 0), ("2004.04906", 1)]
+
+
 def test_a_paper_is_ranked_once(mock: RetrievalClient) -> None:
     ids = [
         ranked.paper.id for ranked in mock.retrieve("retrieval augmentation of language models", k=100).papers
@@ -174,7 +193,7 @@ def test_the_others_serve_if_the_caller_says_so() -> None:
     client = RetrievalClient(
         [ArxivMockClient(), Source("s2", PAPERS[0], error=DOWN)], on_source_error="partial"
     )
-    assert len(client) == 100  # nothing of the half-read source
+    assert len(client) == 101  # what arrived before the failure is kept
     for query in ("sparse attention", ""):
         result = client.retrieve(query)
         assert result.degraded

@@ -202,6 +202,8 @@ def test_no_setting_holds_a_secret() -> None:
         ("embedding", "api_key_env"),
         ("llm", "api_key_env"),
         ("llm", "max_tokens"),
+        ("sources", "s2_key_env"),
+        ("sources", "openalex_key_env"),
         ("lexical", "tokenizer"),
         ("bm25", "tokenizer"),
     ]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,68 @@ def test_a_lock_file_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> Non
 def test_waiting_takes_no_negative_time(tmp_path: Path, wait_s: float) -> None:
     with pytest.raises(ValueError, match="wait_s"):
         WriterLock(tmp_path, wait_s)
+
+
+def test_since_when_is_told_too(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    with pytest.raises(IndexLockedError) as caught:
+        WriterLock(tmp_path).acquire()
+    since = datetime.fromisoformat(caught.value.since)
+    assert timedelta(seconds=-1) <= datetime.now(UTC) - since < timedelta(minutes=5)
+    assert f"since {caught.value.since}" in caught.value.message
+
+
+def test_a_number_that_lives_on_as_another_program_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text(json.dumps({"pid": os.getppid(), "host": socket.gethostname()}))
+    with WriterLock(tmp_path) as lock:
+        assert lock.held
+
+
+def test_a_dead_writer_is_not_blamed_for_a_live_one(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as dead:
+        pass
+    with WriterLock(tmp_path):
+        (tmp_path / LOCK_FILE).write_text(json.dumps({"pid": dead.pid, "host": socket.gethostname()}))
+        with pytest.raises(IndexLockedError, match="written by another process"):
+            WriterLock(tmp_path).acquire()
+        (tmp_path / LOCK_FILE).write_text(json.dumps({"pid": dead.pid, "host": "elsewhere"}))
+        with pytest.raises(IndexLockedError, match=f"process {dead.pid} on elsewhere"):
+            WriterLock(tmp_path).acquire()
+
+
+def test_what_is_released_names_nobody(tmp_path: Path) -> None:
+    with WriterLock(tmp_path):
+        assert (tmp_path / LOCK_FILE).stat().st_size
+    assert (tmp_path / LOCK_FILE).read_bytes() == b""
+
+
+FORK = """
+import os, sys, time
+from hippo_lit.errors import IndexLockedError
+from hippo_lit.storage.lock import WriterLock
+lock = WriterLock(sys.argv[1])
+lock.acquire()
+if os.fork():
+    print(os.wait()[1], flush=True)
+    if os.fork() == 0:  # outlives the parent
+        sys.stdin.read()
+    os._exit(0)
+assert not lock.held
+try:
+    lock.acquire()
+except IndexLockedError as error:
+    os._exit(error.pid != os.getppid())
+os._exit(3)
+"""
+
+
+def test_a_forked_child_neither_has_the_lock_nor_keeps_it_alive(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": str(Path(hippo_lit.__path__[0]).parent)}
+    with subprocess.Popen(
+        [sys.executable, "-c", FORK, str(tmp_path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=env,
+    ) as parent:  # fmt: skip
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "0\n"
+        assert parent.wait(30) == 0
+        with WriterLock(tmp_path) as lock:  # though the second child still lives
+            assert lock.held

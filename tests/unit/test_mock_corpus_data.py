@@ -275,3 +275,25 @@ def test_gold_facts_are_stated_by_a_gold_paper() -> None:
                 and len(wanted & set(_words(body))) >= 0.6 * len(wanted)
                 for body in bodies
             ), (query["id"], fact)
+
+
+def test_hypotheses_are_balanced_over_verdicts_and_splits() -> None:
+    hypotheses = _lines("hypotheses")
+    assert [h["id"] for h in hypotheses] == [f"h{n:03d}" for n in range(1, len(hypotheses) + 1)]
+    assert len({h["text"].casefold() for h in hypotheses}) == len(hypotheses) >= 40
+    counts = Counter((h["verdict"], h["split"]) for h in hypotheses)
+    assert counts.keys() == {
+        (verdict, split)
+        for verdict in ("shown", "contradicted", "partly", "absent")
+        for split in ("tune", "test")
+    }
+    assert min(counts.values()) >= 6
+
+
+def test_evidence_of_hypotheses_is_verbatim_and_from_the_gold_papers() -> None:
+    for hypothesis in _lines("hypotheses"):
+        evidence = hypothesis["evidence"]
+        assert (not evidence) == (hypothesis["verdict"] == "absent"), hypothesis["id"]
+        assert hypothesis["gold"] == list(dict.fromkeys(item["paper"] for item in evidence)), hypothesis["id"]
+        for item in evidence:
+            assert item["sentence"] in _sentences(_papers()[item["paper"]]["abstract"]), hypothesis["id"]

@@ -11,9 +11,9 @@ import pytest
 import hippo_lit
 
 EXPORTS = """
-    ArxivMockClient BM25Index CitationGraph Fact FileSource HippoLit HippoLitError Paper RankedPaper
-    RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus first_sentences
-    load_settings
+    ArxivMockClient BM25Index Budget CitationGraph Fact FileSource Filters HippoLit HippoLitError Paper
+    RankedPaper RetrievalClient RetrievalResult SemanticScholarMockClient Settings build_corpus
+    first_sentences load_settings
 """.split()
 
 # What costs seconds or megabytes to import; whoever only imports a module of ours must not pay for it.

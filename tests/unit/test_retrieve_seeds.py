@@ -31,6 +31,12 @@ def test_a_facts_score_by_the_passages_that_hold_the_entity() -> None:
     assert seeds((candidate(0.8, (1, 2)), 1.0)) == {1: 0.8 / 2, 2: 0.8 / 4}
 
 
+def test_without_rarity_nothing_is_divided_by_the_passages() -> None:
+    kept = [(candidate(0.8, (1, 2)), 1.0)]
+    options = {"evidence": False, "max_entities": 5, "specific_mass": 0.0}
+    assert entity_seeds(kept, (3,), SPREAD, rarity=False, **options) == {3: 1.0, 1: 0.8, 2: 0.8}
+
+
 def test_the_mean_over_an_entitys_facts() -> None:
     kept = [(candidate(0.8, (0, 1)), 1.0), (candidate(0.4, (1, 2)), 1.0), (candidate(0.6, (1, 3)), 1.0)]
     assert seeds(*kept) == pytest.approx({0: 0.8, 1: (0.8 + 0.4 + 0.6) / 3 / 2, 2: 0.4 / 4, 3: 0.6})

@@ -147,8 +147,9 @@ def test_content_decides_before_the_name(write: Any) -> None:
         ("a.bib", bytes(range(32)) * 9, "is binary, not text"),
         ("a.bib", "<!DOCTYPE html><html>", "is a web page; download"),
         ("a.ris", "just words", "holds no RIS record"),
-        ("a.txt", "PMID- 12345\nTI  - x", "PubMed's own format; convert"),
-        ("a.csv", "id,title\n1,x", "in no format known here; known are JSONL"),
+        ("a.txt", "a,b\n1,x", "in no format known here; known are JSONL"),
+        ("a.csv", "a,b\n1,x", "holds no CSV record"),
+        ("a.xml", "<?xml version='1.0'?><kml/>", "XML of a kind that is not read .<kml>"),
         ("a.gz", b"\x1f\x8b\x08junk", "damaged or cut off"),
     ],
 )

@@ -69,7 +69,7 @@ def test_what_is_no_work_is_refused() -> None:
 def test_markup_goes_and_mathematics_stays() -> None:
     assert strip_markup(
         "<jats:p>a &lt; b</jats:p><p>x<sup>2</sup>, p<0.05 and q>1 &amp; <b>bold</b></p>"
-    ) == (" a < b  x2, p<0.05 and q>1 & bold ")
+    ) == (" a < b  x², p<0.05 and q>1 & bold ")
 
 
 def test_identifiers_retraction_and_open_access_of_a_work() -> None:

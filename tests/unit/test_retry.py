@@ -8,7 +8,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from hippo_lit.models.retry import CallFailed, Pace, RetryPolicy, retry_after_s
+from hippo_lit.retry import CallFailed, Pace, RetryPolicy, retry_after_s
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_wait_beyond_the_deadline_is_not_begun() -> None:
 
 def test_waits_grow_but_not_beyond_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("hippo_lit.models.retry.pause", waits.append)
+    monkeypatch.setattr("hippo_lit.retry.pause", waits.append)
     monkeypatch.setattr("random.uniform", lambda low, high: high)
     policy = RetryPolicy(max_attempts=6, wait_s=1.0, longest_wait_s=5.0)
     attempts_of(policy, CallFailed("server", "down", again=True))
@@ -91,7 +91,7 @@ def test_waits_grow_but_not_beyond_the_longest(monkeypatch: pytest.MonkeyPatch) 
 
 def test_calls_are_spaced(monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("hippo_lit.models.retry.pause", waits.append)
+    monkeypatch.setattr("hippo_lit.retry.pause", waits.append)
     pace = Pace(requests_per_minute=60)
     for _ in range(3):
         pace.wait_turn()

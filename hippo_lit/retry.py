@@ -1,4 +1,4 @@
-"""When a failed call to a model server is tried again, after how long, and when it is given up."""
+"""When a failed call to a server is tried again, after how long, and when it is given up."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from hippo_lit.llm.parallel import pause
 
@@ -21,8 +21,8 @@ T = TypeVar("T")
 _EMPTY_RETRIES = 2  # an empty reply is often a hiccup, but each one may have been paid for
 
 
-class CallFailed(Exception):  # noqa: N818 - it says what happened to one call, and never leaves models/
-    """One call to a server failed. Adapters turn the last one into ChatModelError or EmbeddingError.
+class CallFailed(Exception):  # noqa: N818 - it says what happened to one call, and never leaves an adapter
+    """One call to a server failed. Adapters turn the last one into an error of ours.
 
     `kind` is one of ChatModelError's; `detail` is the server's own words, shortened, without keys;
     `param` the request parameter that the server blames; `again` whether trying again can help.
@@ -48,6 +48,14 @@ class CallFailed(Exception):  # noqa: N818 - it says what happened to one call, 
         self.attempts = 1
 
 
+class Turns(Protocol):
+    """Who may call when."""
+
+    def wait_turn(self) -> float:
+        """Wait until it is this call's turn; returns the seconds waited."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryPolicy:
     """At most `max_attempts`, each of `timeout_s`, all within `deadline_s`.
@@ -63,7 +71,7 @@ class RetryPolicy:
     wait_s: float = 0.5
     longest_wait_s: float = 20.0
 
-    def run(self, attempt: Callable[[float], T], pace: Pace) -> T:
+    def run(self, attempt: Callable[[float], T], pace: Turns) -> T:
         """`attempt(seconds)` until it succeeds; `seconds` is what it may take.
 
         Waiting for a turn under `pace` does not count against the deadline. Raises the last CallFailed

@@ -1,0 +1,98 @@
+"""`hippo-lit delete`: papers out of an index, or only what one source said of them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+
+from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, Wait, read_settings
+from hippo_lit.cli.output import print_json, say
+from hippo_lit.cli.progress import reporting
+
+STDIN = "-"
+_Ids = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ID…",
+        help="As `search` prints them; - reads them from standard input, one a line.",
+        show_default=False,
+    ),
+]
+_File = Annotated[
+    str | None,
+    typer.Option("--ids", metavar="FILE", help="Read ids from a file too, one a line; - is standard input."),
+]
+_Source = Annotated[
+    str | None,
+    typer.Option("--source", metavar="NAME", help="Forget only what this source said; `show` names them."),
+]
+
+
+def delete(
+    folder: IndexFolder,
+    ids: _Ids = None,
+    file: _File = None,
+    source: _Source = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    wait: Wait = 0.0,
+    as_json: AsJson = False,
+) -> None:
+    """Take papers out of an index, or what one source said of them.
+
+    Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
+    then 3. Give the settings that the index was made with. What was paid for the papers' texts is kept: a
+    paper that comes back costs nothing. Interrupted, run it again: it goes on.
+    """
+    from hippo_lit.api import HippoLit
+
+    began = perf_counter()
+    given = _given(ids or [], file)
+    settings = read_settings(config, overrides)
+    try:
+        with HippoLit.open(folder, settings, create=False, wait_s=wait) as lit, reporting() as report:
+            deleted = lit.delete(given, source=source, progress=report)
+            left = len(lit)
+    except KeyboardInterrupt:
+        say("interrupted; run the same command again to finish")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    seconds = perf_counter() - began
+    if as_json:
+        told = {"index": folder, "deleted": deleted, "source": source, "papers": left}
+        print_json(told | {"seconds": round(seconds, 3)})
+        return
+    what = "" if source is None else f"what {source} said of "
+    typer.echo(f"deleted {what}{_papers(deleted)}; the index holds {_papers(left)}\n{seconds:.1f} s")
+
+
+def _given(ids: Sequence[str], file: str | None) -> list[str]:
+    """All ids, each once. Raises DataError for a file that cannot be read, UsageError for no id at all."""
+    files = [STDIN] * (STDIN in ids) + [file] * (file is not None and not (file == STDIN and STDIN in ids))
+    found = [paper_id for paper_id in ids if paper_id != STDIN]
+    found += [paper_id for name in files if name is not None for paper_id in _read(name)]
+    if not found:
+        raise typer.BadParameter("no id is given", param_hint="'ID…'")
+    return list(dict.fromkeys(found))
+
+
+def _read(name: str) -> list[str]:
+    from hippo_lit.errors import DataError
+
+    try:
+        data = sys.stdin.buffer.read() if name == STDIN else Path(name).expanduser().read_bytes()
+        lines = data.decode("utf-8-sig").splitlines()
+    except OSError as e:
+        raise DataError(f"{name}: the ids cannot be read: {e.strerror}", path=name, line=None) from e
+    except UnicodeDecodeError as e:
+        raise DataError(f"{name}: the ids are not in UTF-8: {e}", path=name, line=None) from e
+    return [line.strip() for line in lines if line.strip()]
+
+
+def _papers(number: int) -> str:
+    return f"{number:,} paper{'' if number == 1 else 's'}"

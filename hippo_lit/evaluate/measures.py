@@ -1,0 +1,117 @@
+"""Ranking measures by ir-measures, and HippoRAG's recall under its own name.
+
+A query without a relevant paper has no right ranking, so it has no value by any measure but HippoRecall;
+`measured` says how many queries a mean is over. A query whose ranking is empty has 0.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from hippo_lit.errors import ConfigError, MissingExtraError
+from hippo_lit.evaluate.dataset import Query
+
+if TYPE_CHECKING:
+    from ir_measures.measures import Measure
+
+DEFAULT = ("nDCG@10", "R@5", "R@100", "RR@10")
+CURVE = (1, 2, 3, 5, 10, 20, 50, 100)
+_HIPPO = re.compile(r"HippoRecall@([1-9]\d{0,5})")
+_CUTOFF = re.compile(r"@(\d+)")
+
+Values = Mapping[str, Mapping[str, float]]
+"""Measure to query id to value."""
+
+
+def check_measures(names: Iterable[str]) -> tuple[str, ...]:
+    """The names as they are reported ("MRR@10" is "RR@10"), each once.
+
+    Known are ir-measures' own, and `HippoRecall@k`. Raises ConfigError for a name that is no measure.
+    """
+    checked = tuple(dict.fromkeys(name if _HIPPO.fullmatch(name) else str(_parsed(name)) for name in names))
+    if not checked:
+        raise ConfigError("name at least one measure, such as nDCG@10", key="measures")
+    return checked
+
+
+def depth_of(names: Iterable[str]) -> int:
+    """How many papers must be ranked for these measures: the largest cutoff, and 100 where there is none."""
+    return max((int(cut) for name in names for cut in _CUTOFF.findall(name) or ["100"]), default=100)
+
+
+def per_query(
+    queries: Sequence[Query], rankings: Mapping[str, Sequence[str]], names: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Measure to query to value in [0, 1], for `names` as `check_measures` gives them."""
+    judged = [query for query in queries if query.relevant]
+    values: dict[str, dict[str, float]] = {}
+    own = [name for name in names if not _HIPPO.fullmatch(name)]
+    parsed = [_parsed(name) for name in own]
+    values = {name: dict.fromkeys((query.id for query in judged), 0.0) for name in own}
+    if parsed and judged:
+        import ir_measures
+
+        gold = {query.id: dict(query.gold) for query in judged}
+        run = {query.id: _falling(rankings.get(query.id, ())) for query in judged}
+        for metric in ir_measures.iter_calc(parsed, gold, run):
+            if metric.query_id in gold:
+                values[str(metric.measure)][metric.query_id] = float(metric.value)
+    for name in names:
+        if found := _HIPPO.fullmatch(name):
+            values[name] = {
+                query.id: recall(rankings.get(query.id, ()), query.relevant, int(found[1]))
+                for query in queries
+            }
+    return {name: values[name] for name in names}
+
+
+def recall(ranking: Sequence[str], relevant: frozenset[str], k: int) -> float:
+    """|first k ∩ relevant| / |relevant|; 0 for a query without a relevant paper, as HippoRAG counts it.
+
+    Gutiérrez et al. (2025), "From RAG to Memory"; over ids, where HippoRAG compares texts.
+
+    >>> recall(["a", "x", "b"], frozenset("ab"), 2)
+    0.5
+    """
+    return len(relevant.intersection(ranking[:k])) / len(relevant) if relevant else 0.0
+
+
+def recall_curve(
+    queries: Iterable[Query], rankings: Mapping[str, Sequence[str]], ks: Sequence[int] = CURVE
+) -> list[tuple[int, float]]:
+    """(k, mean recall at k) over the queries that have a relevant paper."""
+    judged = [query for query in queries if query.relevant]
+    return [
+        (k, mean([recall(rankings.get(query.id, ()), query.relevant, k) for query in judged])) for k in ks
+    ]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean; NaN of nothing."""
+    return sum(values) / len(values) if values else float("nan")
+
+
+def _falling(ranking: Sequence[str]) -> dict[str, float]:
+    # Places, not scores: ties are broken as the system broke them.
+    return {paper: float(len(ranking) - place) for place, paper in enumerate(ranking)}
+
+
+def _parsed(name: str) -> Measure:
+    try:
+        import ir_measures
+    except ImportError as error:
+        raise MissingExtraError(
+            "measures need the package ir-measures: pip install 'hippo-lit[eval]'",
+            package="ir-measures",
+            extra="eval",
+        ) from error
+    try:
+        return ir_measures.parse_measure(name)
+    except (NameError, ValueError) as error:
+        raise ConfigError(
+            f"there is no measure {name!r}: write nDCG@10, R@5, P@10, RR@10, AP, Success@5 or another of"
+            " ir-measures, or HippoRecall@5",
+            key="measures",
+        ) from error

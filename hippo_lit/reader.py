@@ -1,0 +1,98 @@
+"""The reading side of an index: the published state that queries are answered from."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from hippo_lit import assemble
+from hippo_lit.assemble import Parts
+from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, MissingExtraError, ModelError
+from hippo_lit.retrieve.retriever import Retriever
+from hippo_lit.snapshot import Snapshot
+from hippo_lit.storage.cache import Cache
+from hippo_lit.storage.publish import open_current
+from hippo_lit.types import Mode
+
+EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
+"""The modes that compare a query's vector with those of the index."""
+
+
+class Reader:
+    """Opens the published state and keeps it, warm, until `refresh` finds another. Safe to share between
+    threads: who has a retriever keeps its state, whatever is published meanwhile.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        # The filter's replies are paid for, so they are kept where that can be done, read-only or not;
+        # without an LLM there is nothing to keep.
+        kept = (
+            assemble.cache_path(parts.settings, parts.path) if parts.settings.filter.kind == "llm" else None
+        )
+        self._replies = Cache(kept, on_write_error="skip")
+        self._queries = Cache(None)
+        self._refreshing = Lock()
+        self._retriever: Retriever | None = None
+        self._checked = ""  # the state whose embedder was found to be ours
+
+    def current(self) -> Retriever | None:
+        """The state in use; None before anything was published."""
+        if self._retriever is None:
+            self.refresh()
+        return self._retriever
+
+    def refresh(self) -> None:
+        """Move on to the state that is current now. Raises IndexCorruptError, FormatVersionError."""
+        with self._refreshing:  # one after the other, so that no thread puts an older state back
+            snapshot = open_current(self._parts.path, Snapshot)
+            if self._retriever and snapshot and self._retriever.snapshot.name == snapshot.name:
+                return  # nothing new: keep what is warm
+            self._retriever = None if snapshot is None else self._make(snapshot)
+
+    def retriever(self, mode: Mode) -> Retriever:
+        """The state in use, fit for `mode`. Raises IndexNotFoundError, EmbedderMismatchError."""
+        retriever = self.current()
+        if retriever is None:
+            path = self._parts.path
+            raise IndexNotFoundError(
+                f"{path} holds no published index yet: add papers first"
+                f" (hippo-lit index FILE --index {path})",
+                path=str(path),
+            )
+        unchecked = self._checked != retriever.snapshot.name and len(retriever.snapshot)
+        if mode in EMBEDDING and unchecked and self._check_embedder(retriever.snapshot):
+            self._checked = retriever.snapshot.name
+        return retriever
+
+    def close(self) -> None:
+        self._replies.close()
+        self._queries.close()
+
+    def _make(self, snapshot: Snapshot) -> Retriever:
+        parts = self._parts
+        return Retriever(
+            snapshot,
+            assemble.cached(parts.embedder, self._queries),
+            assemble.make_filter(parts.settings, parts.chat, self._replies, parts.prompts),
+            parts.settings,
+        )
+
+    def _check_embedder(self, snapshot: Snapshot) -> bool:
+        """Whether queries are embedded as the snapshot's passages were; False where that cannot be told yet.
+
+        Raises EmbedderMismatchError where they are not.
+        """
+        path, built_with = self._parts.path, snapshot.about["embedder"]
+        try:
+            given = assemble.cached(self._parts.embedder, self._queries).space
+        except (ModelError, MissingExtraError):
+            return False  # the query meets the same failure, and `retrieve.on_model_error` says what it means
+        if built_with != given:
+            raise EmbedderMismatchError(
+                f"{path} was indexed with the embedder {built_with}, the settings name {given}: give the"
+                " settings it was indexed with, or index again to re-embed",
+                path=str(path),
+                found=built_with,
+                expected=given,
+            )
+        return True
