@@ -61,7 +61,8 @@ class Retriever:
     @cached_property
     def _allowed(self) -> Callable[[Filters], Allowed]:
         """What filters leave; kept for the last few, since many queries come with the same."""
-        return lru_cache(maxsize=8)(lambda filters: allowed(filters, self.snapshot))
+        snapshot = self.snapshot  # not self: a cycle would keep a state that nobody uses any more
+        return lru_cache(maxsize=8)(lambda filters: allowed(filters, snapshot))
 
     @cached_property
     def _hippo(self) -> HippoRoute:

@@ -222,7 +222,7 @@ def test_no_money_left_is_not_tried_again() -> None:
     error, requests = fail(
         [json_reply({"error": {"message": "No money", "code": "insufficient_quota"}}, status=429)]
     )
-    assert (error.kind, len(requests)) == ("rate_limit", 1)
+    assert (error.kind, len(requests)) == ("quota", 1)
 
 
 @pytest.mark.parametrize(
