@@ -10,11 +10,10 @@ from types import TracebackType
 from typing import Any
 
 from hippo_lit import assemble
+from hippo_lit.asking import Asking
 from hippo_lit.assemble import Parts
 from hippo_lit.config import Settings
-from hippo_lit.errors import (
-    ConfigError,
-)
+from hippo_lit.errors import ConfigError
 from hippo_lit.estimate import Estimate
 from hippo_lit.extraction import Progress
 from hippo_lit.index import Built
@@ -30,7 +29,7 @@ from hippo_lit.writer import Batch, Writer, refuse_other_folders
 Papers = Iterable[Paper | Mapping[str, Any]]
 
 
-class HippoLit:
+class HippoLit(Asking):
     """One index on disk. Safe to share between threads, which can search while one of them writes; a
     context manager.
 
@@ -57,7 +56,7 @@ class HippoLit:
         own_chat = chat if chat is not None else assemble.make_chat(settings)
         own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
         self._made = [model for model in (own_chat, own_embedder) if model not in (chat, embedder)]
-        parts = Parts(path, settings, own_embedder, own_chat, prompts)
+        self._parts = parts = Parts(path, settings, own_embedder, own_chat, prompts)
         self._writer = Writer(parts, store, read_only=read_only, wait_s=wait_s)
         self._reader = Reader(parts)
 

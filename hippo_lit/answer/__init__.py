@@ -1,0 +1,1 @@
+"""Questions answered from papers that were retrieved, and hypotheses held against them."""
