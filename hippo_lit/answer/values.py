@@ -32,7 +32,9 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """A sentence of a paper, verbatim. `score` is its cosine to the question or, where `by` is "words", BM25."""
+    """A sentence of a paper, verbatim. `score` is its cosine to the question, or
+    BM25 where `by` is "words".
+    """
 
     paper_id: str
     sentence: str
@@ -101,7 +103,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a paper says of a claim, by a quote that stands in its abstract or title word for word.
+    """What a paper says of a claim, by a quote that stands in its abstract word for word.
 
     Without a model the stance is "unjudged" and the quote the sentence nearest to the claim.
     """
@@ -113,8 +115,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class PriorPaper:
-    """A paper that was found. `score` is 1 / its best rank for any query, in (0, 1]; `found_by` are the claims
-    whose retrieval ranked it. `judged`: a model read it, and gave a reply that could be used."""
+    """A paper that was found.
+
+    `score` is 1 / its best rank for any query, in (0, 1]; `found_by` are the claims whose retrieval ranked
+    it. `judged`: a model read it, and gave a reply that could be used.
+    """
 
     paper_id: str
     title: str
@@ -144,7 +149,8 @@ class Searched:
 class Dropped:
     """Statements of the model that were not used, by what was wrong with them.
 
-    `quotes`: the quote does not stand in the paper; `papers`, `claims`, `stances`: there is none of that name.
+    `quotes`: the quote does not stand in the paper; `papers`, `claims`, `stances`: there is none of that
+    name.
     """
 
     quotes: int = 0

@@ -10,11 +10,14 @@ from types import TracebackType
 from typing import Any
 
 from hippo_lit.errors import ChatModelError
+from hippo_lit.llm.streaming import OnText
 from hippo_lit.models.dialect import Dialect, ResponseFormat
 from hippo_lit.models.endpoint import Endpoint
+from hippo_lit.models.pieces import STREAMED, StreamedReply, text_of
 from hippo_lit.retry import CallFailed, RetryPolicy
 from hippo_lit.types import Message, Reply, Usage
 
+_NO_STREAM = (400, 422, 501)
 _BELIEVED = 2  # a 500 cured by a lesser format may be chance once; the second time it is the format
 
 
@@ -97,15 +100,45 @@ class OpenAIChat:
         try:
             return self._endpoint.run(attempt)
         except CallFailed as failed:
-            raise ChatModelError(
-                self._endpoint.explain(failed, self._model),
-                model=self._model,
-                kind=failed.kind,
-                status=failed.status,
-                attempts=failed.attempts,
-                retry_after_s=failed.retry_after_s,
-                usage=spent,
-            ) from failed
+            raise self._error(failed, spent) from failed
+
+    def stream(self, messages: Sequence[Message], on_text: OnText) -> Reply:
+        """As `llm.streaming.Streaming`. A call is tried again only as long as no piece of it has come.
+
+        Where the server refuses the request, it is put as `complete` puts it. `timeout_s` is then the longest
+        wait for a piece. Raises as `complete`.
+        """
+        read = StreamedReply(on_text)
+
+        def attempt(seconds: float) -> Reply:
+            try:
+                for data in self._endpoint.chat_pieces(self.request(messages, None) | STREAMED, seconds):
+                    read.add(data)
+                text, finish_reason = _read(read.completion())
+            except CallFailed as failed:
+                failed.again = failed.again and not read.begun
+                raise
+            return Reply(text, finish_reason, self._usage(read.data))
+
+        try:
+            return self._endpoint.run(attempt)
+        except CallFailed as failed:
+            if failed.status not in _NO_STREAM or read.begun:
+                raise self._error(failed, self._usage(read.data)) from failed
+        reply = self.complete(messages)
+        on_text(reply.text)
+        return reply
+
+    def _error(self, failed: CallFailed, spent: Usage) -> ChatModelError:
+        return ChatModelError(
+            self._endpoint.explain(failed, self._model),
+            model=self._model,
+            kind=failed.kind,
+            status=failed.status,
+            attempts=failed.attempts,
+            retry_after_s=failed.retry_after_s,
+            usage=spent,
+        )
 
     @property
     def endpoint(self) -> Endpoint:
@@ -206,24 +239,17 @@ def _read(data: Mapping[str, Any]) -> tuple[str, str]:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise CallFailed("unreadable", "the reply has no choices[0].message")
-    text = _text(message.get("content"))
+    text = text_of(message.get("content"))
     finish_reason = str(choice.get("finish_reason") or "stop")
     if text.strip():
         return text, finish_reason
     if finish_reason == "length":
         raise CallFailed("truncated", "the budget of tokens was spent on reasoning before the first word")
-    if refusal := _text(message.get("refusal")):
+    if refusal := text_of(message.get("refusal")):
         raise CallFailed("empty_reply", f"the model declined: {refusal[:200]}")
     if finish_reason == "content_filter":
         raise CallFailed("empty_reply", "the server's content filter removed the reply")
     raise CallFailed("empty_reply", f"the reply is empty (finish reason {finish_reason!r})", again=True)
-
-
-def _text(content: object) -> str:
-    """A message's content: a string, or a list of parts of which some are text."""
-    if isinstance(content, list):
-        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
-    return content if isinstance(content, str) else ""
 
 
 def _count(value: object) -> int:

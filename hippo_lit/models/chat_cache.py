@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import replace
 from typing import Any
 
 from hippo_lit.errors import HippoLitError, StoreError
+from hippo_lit.llm.streaming import OnText, stream_reply
 from hippo_lit.protocols import ChatModel
 from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
@@ -46,6 +47,25 @@ class CachedChat:
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
         """As the chat model's own; also raises StoreError where the cache cannot be written but must."""
+        return self._shared(messages, schema, lambda: self._chat.complete(messages, schema=schema))
+
+    def stream(self, messages: Sequence[Message], on_text: OnText) -> Reply:
+        """As `llm.streaming.Streaming`; a kept reply comes in one piece. Raises as `complete`."""
+        sent = False
+
+        def ask() -> Reply:
+            nonlocal sent
+            sent = True
+            return stream_reply(self._chat, messages, on_text)
+
+        reply = self._shared(messages, None, ask)
+        if not sent:
+            on_text(reply.text)
+        return reply
+
+    def _shared(
+        self, messages: Sequence[Message], schema: Mapping[str, Any] | None, ask: Callable[[], Reply]
+    ) -> Reply:
         key = self.key(messages, schema)
         while True:
             with self._lock:
@@ -58,7 +78,7 @@ class CachedChat:
             except CancelledError:
                 continue  # the call we waited for was interrupted: make it ourselves
         try:
-            reply = self._load(key) or self._pay(key, messages, schema)
+            reply = self._load(key) or self._pay(key, ask)
             mine.set_result(reply)
         except HippoLitError as error:
             mine.set_exception(error)
@@ -87,10 +107,10 @@ class CachedChat:
         rows = {key: _kept(reply) for key, reply in replies.items() if reply.finish_reason not in CUT_OFF}
         self._cache.put_replies(rows)
 
-    def _pay(self, key: str, messages: Sequence[Message], schema: Mapping[str, Any] | None) -> Reply:
+    def _pay(self, key: str, ask: Callable[[], Reply]) -> Reply:
         if (unkept := self._unkept) is not None:
             raise type(unkept)(unkept.message, **unkept.fields)
-        reply = self._chat.complete(messages, schema=schema)
+        reply = ask()
         if reply.finish_reason not in CUT_OFF:
             try:
                 self._cache.put_reply(key, _kept(reply))

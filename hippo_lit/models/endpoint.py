@@ -7,7 +7,8 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
@@ -90,6 +91,23 @@ class Endpoint:
         """POST one chat completion; the reply's JSON object. Raises CallFailed."""
         return self._send(self._open().chat.completions.with_streaming_response.create, body, seconds)
 
+    def chat_pieces(self, body: Mapping[str, Any], seconds: float) -> Iterator[dict[str, Any]]:
+        """POST one chat completion with `stream` set; the JSON objects as they come. Raises CallFailed.
+
+        A server that knows no streaming gives its one reply. `seconds` is for each wait, not for all of it.
+        """
+        create = self._open().chat.completions.with_streaming_response.create
+        with self._failures(seconds), create(**body, timeout=seconds) as response:
+            if "event-stream" not in response.headers.get("content-type", ""):
+                yield self._decode(b"".join(response.iter_bytes()))
+                return
+            for line in response.iter_lines():
+                data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
+                if data == "[DONE]":
+                    return
+                if data:
+                    yield self._decode(data.encode())
+
     def embeddings(self, body: Mapping[str, Any], seconds: float) -> dict[str, Any]:
         """POST one embeddings request; the reply's JSON object. Raises CallFailed."""
         return self._send(self._open().embeddings.with_streaming_response.create, body, seconds)
@@ -150,19 +168,25 @@ class Endpoint:
         return self._decode(self._fetch(create, body, seconds))
 
     def _fetch(self, create: Callable[..., Any], body: Mapping[str, Any], seconds: float) -> bytes:
+        until = time.monotonic() + seconds
+        # Streaming only so that the total time can be kept: servers that send white space to keep a
+        # connection alive never run into a time-out between two reads.
+        with self._failures(seconds), create(**body, timeout=seconds) as response:
+            chunks = []
+            for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                if time.monotonic() > until:
+                    raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True)
+        return b"".join(chunks)
+
+    @contextmanager
+    def _failures(self, seconds: float) -> Iterator[None]:
+        """What the client and the connection raise, as CallFailed."""
         import httpx2
         import openai
 
-        until = time.monotonic() + seconds
         try:
-            # Streaming only so that the total time can be kept: servers that send white space to keep a
-            # connection alive never run into a time-out between two reads.
-            with create(**body, timeout=seconds) as response:
-                chunks = []
-                for chunk in response.iter_bytes():
-                    chunks.append(chunk)
-                    if time.monotonic() > until:
-                        raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True)
+            yield
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True) from error
         except openai.APIStatusError as error:
@@ -170,7 +194,6 @@ class Endpoint:
         except (openai.APIConnectionError, httpx2.RequestError) as error:
             cause = error.__cause__ or error
             raise CallFailed("connection", self._redact(f"{cause}"), again=True) from error
-        return b"".join(chunks)
 
     def _refused(self, error: Any) -> CallFailed:
         body = error.body

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from hippo_lit.errors import ChatModelError, ConfigError
 from hippo_lit.llm.parallel import check_stopped
+from hippo_lit.llm.streaming import OnText, stream_reply
 from hippo_lit.llm.tokens import prompt_tokens
 from hippo_lit.protocols import ChatModel
 from hippo_lit.types import Message, Reply, Usage
@@ -198,9 +199,16 @@ class GuardedChat:
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
         """Also raises ChatModelError of kind "budget" and "given_up", and what stopped the guard."""
+        return self._asked(messages, lambda: self._chat.complete(messages, schema=schema))
+
+    def stream(self, messages: Sequence[Message], on_text: OnText) -> Reply:
+        """As `llm.streaming.Streaming`; raises as `complete`."""
+        return self._asked(messages, lambda: stream_reply(self._chat, messages, on_text))
+
+    def _asked(self, messages: Sequence[Message], ask: Callable[[], Reply]) -> Reply:
         with self._reserved(messages) as call:
             try:
-                reply = self._chat.complete(messages, schema=schema)
+                reply = ask()
             except ChatModelError as error:
                 call.usage, call.error = error.fields.get("usage", Usage()), error
                 raise

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from hippo_lit.errors import ChatModelError
 from hippo_lit.llm.forgetting import forget_reply
+from hippo_lit.llm.streaming import OnText, stream_reply
 from hippo_lit.protocols import ChatModel
 from hippo_lit.types import Message, Reply, Usage
 
@@ -58,20 +59,24 @@ class MeteredChat:
         return self._chat.name
 
     def complete(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> Reply:
-        try:
-            reply = self._chat.complete(messages, schema=schema)
-        except ChatModelError as error:
-            self._count(error.fields.get("usage", Usage()))
-            raise
-        self._count(reply.usage)
-        return reply
+        return self._counted(lambda: self._chat.complete(messages, schema=schema))
+
+    def stream(self, messages: Sequence[Message], on_text: OnText) -> Reply:
+        """As `llm.streaming.Streaming`; whole where the chat model sends no pieces."""
+        return self._counted(lambda: stream_reply(self._chat, messages, on_text))
 
     def forget(self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None) -> None:
         """Drop the reply to `messages` where the chat model keeps one."""
         forget_reply(self._chat, messages, schema=schema)
 
-    def _count(self, usage: Usage) -> None:
-        count(self._stage, usage)
+    def _counted(self, ask: Callable[[], Reply]) -> Reply:
+        try:
+            reply = ask()
+        except ChatModelError as error:
+            count(self._stage, error.fields.get("usage", Usage()))
+            raise
+        count(self._stage, reply.usage)
+        return reply
 
 
 def count(stage: str, usage: Usage) -> None:
