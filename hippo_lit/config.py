@@ -156,6 +156,30 @@ class RetrieveSettings(_Section):
     on_model_error: Literal["raise", "fallback"] = "fallback"
 
 
+class AnswerSettings(_Section):
+    """Answers: from the `top_k` best papers, each shown with at most `paper_chars` of its abstract.
+
+    `steps` is how many rounds of retrieval and thought may precede one; `extracts` how many sentences stand
+    for it without a chat model.
+    """
+
+    top_k: Count = 5
+    steps: Count = 1
+    paper_chars: int = Field(default=3000, ge=200)
+    extracts: Count = 5
+
+
+class PriorArtSettings(_Section):
+    """Prior-art checks: the hypothesis and at most `claims` parts of it are held against the `papers` best
+    papers, of which a model reads `papers_per_call` at once, with at most `paper_chars` of each abstract.
+    """
+
+    papers: Count = 10
+    claims: int = Field(default=4, ge=0)
+    papers_per_call: Count = 5
+    paper_chars: int = Field(default=3000, ge=200)
+
+
 class LexicalSettings(_Section):
     """The two-pass retriever of REFERENCE 1."""
 
@@ -234,6 +258,8 @@ class Settings(_Section):
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()
     hybrid: HybridSettings = HybridSettings()
+    answer: AnswerSettings = AnswerSettings()
+    prior_art: PriorArtSettings = PriorArtSettings()
 
 
 def load_settings(

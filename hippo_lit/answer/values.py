@@ -9,7 +9,7 @@ from typing import Any, Literal
 from hippo_lit.types import Filters, Mode, Usage
 
 AnswerKind = Literal["answer", "not_said", "extracts", "none"]
-LoopEnd = Literal["one_step", "answer", "limit", "empty", "repeated", "unusable", "nothing_new", "failed"]
+LoopEnd = Literal["one_step", "answer", "limit", "empty", "repeated", "unusable", "failed"]
 ClaimOrigin = Literal["hypothesis", "model", "rule"]
 ClaimState = Literal["supported", "contradicted", "mixed", "not_found", "unjudged"]
 Stance = Literal["supports", "contradicts", "related", "unjudged"]
