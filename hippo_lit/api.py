@@ -56,7 +56,7 @@ class HippoLit(Asking):
         own_chat = chat if chat is not None else assemble.make_chat(settings)
         own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
         self._made = [model for model in (own_chat, own_embedder) if model not in (chat, embedder)]
-        self._parts = parts = Parts(path, settings, own_embedder, own_chat, prompts)
+        parts = Parts(path, settings, own_embedder, own_chat, prompts)
         self._writer = Writer(parts, store, read_only=read_only, wait_s=wait_s)
         self._reader = Reader(parts)
 

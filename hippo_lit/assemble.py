@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -10,7 +11,7 @@ from hippo_lit.batching import BatchRun
 from hippo_lit.config import Settings
 from hippo_lit.errors import ConfigError
 from hippo_lit.index import Recipe
-from hippo_lit.llm.prompts import load_instruction, load_prompt
+from hippo_lit.llm.prompts import Prompt, load_instruction, load_prompt
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.protocols import ChatModel, Embedder, FactExtractor, FactFilter
 from hippo_lit.resources import prompts_dir
@@ -237,6 +238,15 @@ def make_filter(
                 cutoff=chosen.cutoff,
                 max_facts=chosen.max_facts,
             )
+
+
+def make_stages(
+    settings: Settings, chat: ChatModel, cache: Cache, prompts: Path | None, budget: Budget | None
+) -> Callable[[str], tuple[ChatModel, Prompt]]:
+    """Name of a prompt to the chat model, counted under that name, and the prompt; one guard for all."""
+    guarded = _guarded(chat, make_guard(settings, budget))
+    folder = prompts_dir(prompts)
+    return lambda name: (_staged(guarded, cache, name), load_prompt(folder / name))
 
 
 def make_services(settings: Settings) -> Services:

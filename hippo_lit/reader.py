@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
 
 from hippo_lit import assemble
+from hippo_lit.answer.answering import Answerer, AnswerModels
+from hippo_lit.answer.extracts import NearestSentences
+from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
 from hippo_lit.assemble import Parts
 from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, MissingExtraError, ModelError
+from hippo_lit.llm.prompts import Prompt
+from hippo_lit.models.guard import Budget
+from hippo_lit.protocols import ChatModel
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.cache import Cache
@@ -24,11 +31,9 @@ class Reader:
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        # The filter's replies are paid for, so they are kept where that can be done, read-only or not;
-        # without an LLM there is nothing to keep.
-        kept = (
-            assemble.cache_path(parts.settings, parts.path) if parts.settings.filter.kind == "llm" else None
-        )
+        # Replies are paid for, so they are kept where that can be done, read-only or not; without a chat
+        # model there is nothing to keep.
+        kept = assemble.cache_path(parts.settings, parts.path) if parts.chat is not None else None
         self._replies = Cache(kept, on_write_error="skip")
         self._queries = Cache(None)
         self._refreshing = Lock()
@@ -63,6 +68,34 @@ class Reader:
         if mode in EMBEDDING and unchecked and self._check_embedder(retriever.snapshot):
             self._checked = retriever.snapshot.name
         return retriever
+
+    def answerer(self, budget: Budget | None = None) -> Answerer:
+        """Who answers one question, within `budget`; by extracts where there is no chat model.
+
+        Raises PromptError, and ConfigError for a budget in USD without prices.
+        """
+        settings, stages = self._parts.settings, self._stages(budget)
+        models = None if stages is None else AnswerModels(answer=stages("answer"), ircot=stages("ircot"))
+        return Answerer(models, settings.answer, strict=settings.retrieve.on_model_error == "raise")
+
+    def prior_art_checker(self, budget: Budget | None = None) -> PriorArtChecker:
+        """Who checks one hypothesis; without a verdict where there is no chat model. Raises as `answerer`."""
+        settings, stages = self._parts.settings, self._stages(budget)
+        models = None
+        if stages is not None:
+            models = PriorArtModels(stages("prior_art_claims"), stages("prior_art"), settings.llm.concurrency)
+        return PriorArtChecker(models, settings.prior_art, strict=settings.retrieve.on_model_error == "raise")
+
+    def _stages(self, budget: Budget | None) -> Callable[[str], tuple[ChatModel, Prompt]] | None:
+        parts = self._parts
+        if parts.chat is None:
+            return None
+        return assemble.make_stages(parts.settings, parts.chat, self._replies, parts.prompts, budget)
+
+    def sentences(self, snapshot: Snapshot, mode: Mode) -> NearestSentences:
+        """The sentences of a state, by vectors for the modes that compare those."""
+        embedder = assemble.cached(self._parts.embedder, self._queries)
+        return NearestSentences(snapshot, embedder, vectors=mode in EMBEDDING)
 
     def close(self) -> None:
         self._replies.close()
