@@ -1,4 +1,4 @@
-"""A chat model reads papers against claims; what it says counts only with a quote that stands in the paper."""
+"""A chat model reads papers against claims; only what it can quote from the paper counts."""
 
 from __future__ import annotations
 

@@ -34,10 +34,10 @@ def ask_for_list(
 
 def _list(text: str, keys: Sequence[str]) -> tuple[list[Any], bool]:
     read = read_reply(text)
-    under_key = read.member(*keys)[-1:]
-    found = (under_key or read.lists[-1:] or [None])[0]
-    if not isinstance(found, list):
+    under_key = read.member(*keys)
+    found = (under_key or read.lists)[-1:]
+    if not found or not isinstance(found[0], list):
         raise UnreadableReplyError("it holds no list")
-    if read.broken_off and not found:
+    if read.broken_off and not found[0]:
         raise UnreadableReplyError("it breaks off before the first item of its list")
-    return found, read.broken_off
+    return found[0], read.broken_off

@@ -6,7 +6,20 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli import compare, delete, demo, doctor, evaluate, expand, index, info, search, show
+from hippo_lit.cli import (
+    ask,
+    compare,
+    delete,
+    demo,
+    doctor,
+    evaluate,
+    expand,
+    index,
+    info,
+    prior_art,
+    search,
+    show,
+)
 from hippo_lit.cli.group import Group
 
 EPILOG = """
@@ -64,6 +77,8 @@ app.command()(index.index)
 app.command()(expand.expand)
 app.command()(delete.delete)
 app.command()(search.search)
+app.command()(ask.ask)
+app.command("prior-art")(prior_art.prior_art)
 app.command()(show.show)
 app.command()(info.info)
 app.command()(doctor.doctor)

@@ -13,7 +13,16 @@ import typer
 from hippo_lit.cli.group import EXIT_INTERRUPTED
 from hippo_lit.cli.inputs import Columns, Encoding, Inputs, Paths, Strict
 from hippo_lit.cli.live import Limit
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, Wait, read_settings
+from hippo_lit.cli.options import (
+    AsJson,
+    Config,
+    IndexFolder,
+    MaxCost,
+    MaxTokens,
+    Overrides,
+    Wait,
+    read_settings,
+)
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import counted, reporting
 
@@ -22,18 +31,6 @@ if TYPE_CHECKING:
 
 EXIT_FAILURES = 5
 EXIT_UNFINISHED = 7
-_MaxTokens = Annotated[
-    int | None,
-    typer.Option(
-        "--max-tokens", min=0, metavar="N", help="Stop asking the chat model before this many tokens."
-    ),
-]
-_MaxCost = Annotated[
-    float | None,
-    typer.Option(
-        "--max-cost-usd", min=0.0, metavar="X", help="Stop asking it before this cost; needs its prices."
-    ),
-]
 _Estimate = Annotated[
     bool, typer.Option("--estimate", help="Only tell what the run would take of models; nothing is changed.")
 ]
@@ -51,8 +48,8 @@ def index(
     config: Config = None,
     overrides: Overrides = None,
     strict: Strict = False,
-    max_tokens: _MaxTokens = None,
-    max_cost_usd: _MaxCost = None,
+    max_tokens: MaxTokens = None,
+    max_cost_usd: MaxCost = None,
     estimate: _Estimate = False,
     batch: _Batch = False,
     until_done: _UntilDone = False,

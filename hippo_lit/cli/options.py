@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -42,7 +42,35 @@ Wait = Annotated[
         "--wait", min=0, metavar="SECONDS", help="How long to wait while another process writes to the index."
     ),
 ]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", min=0, metavar="N", help="Stop asking the chat model before this many tokens."
+    ),
+]
+MaxCost = Annotated[
+    float | None,
+    typer.Option(
+        "--max-cost-usd", min=0.0, metavar="X", help="Stop asking it before this cost; needs its prices."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def schema_option(name: Literal["Answer", "PriorArt"]) -> Any:
+    """An option that prints the JSON schema of a value, whatever else is given, and ends the command."""
+
+    def print_schema(wanted: bool) -> None:
+        if wanted:
+            from hippo_lit.answer import values
+            from hippo_lit.answer.schema import json_schema
+            from hippo_lit.cli.output import print_json
+
+            print_json(json_schema(getattr(values, name)))
+            raise typer.Exit
+
+    text = "Print the JSON schema of what --json prints."
+    return typer.Option("--schema", callback=print_schema, is_eager=True, help=text)
 
 
 def read_settings(config: str | None, overrides: list[str] | None) -> Settings:

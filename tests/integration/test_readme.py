@@ -39,7 +39,7 @@ def test_commands_named_are_commands() -> None:
     from hippo_lit.cli.app import app
 
     names = {command.name or command.callback.__name__ for command in app.registered_commands}  # type: ignore[union-attr]
-    used = set(re.findall(r"^hippo-lit (\w+)", README, re.MULTILINE))
+    used = set(re.findall(r"^hippo-lit ([\w-]+)", README, re.MULTILINE))
     assert used <= names, used - names
     targets = set(re.findall(r"^make (\w+)", README, re.MULTILINE))
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
