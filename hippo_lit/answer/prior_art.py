@@ -10,7 +10,7 @@ from time import perf_counter
 import numpy as np
 
 from hippo_lit.answer.claims import claims_by_model, claims_by_rule
-from hippo_lit.answer.extracts import NearestSentences
+from hippo_lit.answer.extracts import PER_PAPER, NearestSentences
 from hippo_lit.answer.judging import Judged, judge
 from hippo_lit.answer.rounds import Merged, Retrieve, merge
 from hippo_lit.answer.values import Claim, Dropped, Evidence, PriorArt, PriorPaper, Searched
@@ -142,7 +142,7 @@ class PriorArtChecker:
             return judgement
         texts = [paper for paper in papers if clean(paper.abstract)]
         if len(texts) < len(papers):
-            judgement.reasons[f"{len(papers) - len(texts)} papers have no abstract to be judged by"] = None
+            judgement.reasons[f"without an abstract and not judged: {len(papers) - len(texts)}"] = None
         size = self._settings.papers_per_call
         groups = [texts[start : start + size] for start in range(0, len(texts), size)]
         chat, prompt = self._models.judge
@@ -180,11 +180,11 @@ class PriorArtChecker:
 
 
 def _nearest(merged: Merged, claims: Sequence[Claim], sentences: NearestSentences) -> tuple[Evidence, ...]:
-    """For each claim whose retrieval ranked the paper, its nearest sentence."""
+    """For each claim whose retrieval ranked the paper, its nearest sentences."""
     return tuple(
         Evidence(number, "unjudged", extract.sentence)
         for number in merged.rounds
-        for extract in sentences.find(claims[number].text, [merged.paper.id], 1)
+        for extract in sentences.find(claims[number].text, [merged.paper.id], PER_PAPER)
     )
 
 

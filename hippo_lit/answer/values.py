@@ -105,7 +105,7 @@ class Claim:
 class Evidence:
     """What a paper says of a claim, by a quote that stands in its abstract word for word.
 
-    Without a model the stance is "unjudged" and the quote the sentence nearest to the claim.
+    Without a model the stance is "unjudged", and quoted are the sentences nearest to the claim.
     """
 
     claim: int

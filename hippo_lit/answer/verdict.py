@@ -45,10 +45,10 @@ def decide(
     verdict: Verdict
     if supporting and contradicting:
         verdict, bearing = "partly_shown", min(len(supporting), len(contradicting))
-        why = f"{_some(supporting)} support and {_some(contradicting)} contradict it or parts of it"
+        why = f"support for it or parts of it: {_some(supporting)}; contradiction: {_some(contradicting)}"
     elif contradicting:
         verdict, bearing = "contradicted", len(contradicting)
-        why = f"{_some(contradicting)} contradict it or parts of it, and none supports any"
+        why = f"contradiction of it or parts of it: {_some(contradicting)}; no support"
     elif supporting:
         bearing = len(supporting)
         whole = claims[0].state == "supported"
@@ -56,14 +56,15 @@ def decide(
         if whole or (len(claims) > 1 and not open_parts):
             verdict = "shown_before"
             what = "it" if whole else "all its parts"
-            why = f"{_some(supporting)} support {what}, and none contradicts"
+            why = f"support for {what}: {_some(supporting)}; no contradiction"
         else:
             verdict = "partly_shown"
-            why = f"{_some(supporting)} support parts of it; {len(open_parts)} parts found no evidence"
+            left = f"{len(open_parts)} of {len(claims) - 1} parts stay open"
+            why = f"support for parts of it: {_some(supporting)}; {left}"
     else:
         judged = sum(paper.judged for paper in papers)
         verdict, bearing = "not_found", min(judged, 3)
-        why = f"none of the {judged} papers that were judged supports or contradicts it"
+        why = f"no support and no contradiction in the papers that were judged ({judged})"
     return verdict, round(completeness * (1 - 0.5**bearing), 4), why
 
 
