@@ -5,8 +5,8 @@
 
 Over the mock corpus and its 52 labelled hypotheses, of which those that a paper decides (shown, contradicted,
 partly) count. Three figures a mode: in how many cases one, and in how many every deciding paper is among the
-first 5; and in how many a deciding sentence is among the two that are quoted of its paper. `by parts` retrieves
-for the clauses of the hypothesis too, as the check does; `alone` for the hypothesis only.
+first 5; and in how many a deciding sentence is among the two that are quoted of its paper. `by parts`
+retrieves for the clauses of the hypothesis too, as the check does; `alone` for the hypothesis only.
 """
 
 from __future__ import annotations
