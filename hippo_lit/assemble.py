@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from hippo_lit.batching import BatchRun
 from hippo_lit.config import Settings
+from hippo_lit.derived import Recipe
 from hippo_lit.errors import ConfigError
-from hippo_lit.index import Recipe
 from hippo_lit.llm.prompts import Prompt, load_instruction, load_prompt
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.protocols import ChatModel, Embedder, FactExtractor, FactFilter

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.names import fold, fold_venue, is_named, looked_up, words_of
 from hippo_lit.storage.columns import Columns, ColumnWriter
+from hippo_lit.storage.packed import Packed
+from hippo_lit.storage.postings import Postings, index_groups, merged
+from hippo_lit.storage.ragged import Piece, joined, runs_of
 from hippo_lit.storage.string_column import StringColumn
 from hippo_lit.types import Paper
 
@@ -23,13 +26,65 @@ HAS_ABSTRACT, OPEN_ACCESS, RETRACTED = 1, 2, 4
 _LEN_SLACK = 2
 
 
-def write_facets(columns: ColumnWriter, papers: Sequence[Paper]) -> None:
-    """The columns that `Facets` reads, for papers in the order of their numbers."""
-    columns.array("flags", np.array([_flags(paper) for paper in papers], dtype=np.uint8))
-    _write(columns, "venue", ([fold_venue(paper.venue or "")] for paper in papers))
-    _write(columns, "source", (source_keys(paper.source) for paper in papers))
-    authors = _write(columns, "author", (paper.authors for paper in papers))
-    _write(columns, "author_word", map(words_of, authors))
+@dataclass(frozen=True, slots=True)
+class FacetParts:
+    """The facets of papers in order, as inverted indexes; `author_word` is one over the authors."""
+
+    flags: NDArray[np.uint8]
+    venue: Postings
+    source: Postings
+    author: Postings
+    author_word: Postings
+
+
+_FACETS = ("venue", "source", "author", "author_word")
+
+
+def facets_of(papers: Sequence[Paper]) -> FacetParts:
+    """The facets of papers in the order of their numbers."""
+    author = _inverted(paper.authors for paper in papers)
+    return FacetParts(
+        np.array([_flags(paper) for paper in papers], dtype=np.uint8),
+        _inverted([fold_venue(paper.venue or "")] for paper in papers),
+        _inverted(source_keys(paper.source) for paper in papers),
+        author,
+        _inverted(map(words_of, author.terms)),
+    )
+
+
+def gather_facets(old: FacetParts, fresh: FacetParts, pieces: Sequence[Piece]) -> FacetParts:
+    """The papers that `pieces` name, in that order; source 0 is `old`, source 1 `fresh`."""
+    author = merged(old.author, fresh.author, pieces)
+    before = old.author.terms.rows_of(author.terms)
+    new = (author.terms[row] for row in np.flatnonzero(before < 0).tolist())
+    return FacetParts(
+        joined(pieces, [old.flags, fresh.flags]),
+        merged(old.venue, fresh.venue, pieces),
+        merged(old.source, fresh.source, pieces),
+        author,
+        merged(old.author_word, _inverted(map(words_of, new)), runs_of(before)),
+    )
+
+
+def write_facets(columns: ColumnWriter, parts: FacetParts) -> None:
+    """The columns that `Facets` and `read_facets` read."""
+    columns.array("flags", parts.flags)
+    for name in _FACETS:
+        facet: Postings = getattr(parts, name)
+        columns.strings(f"{name}_keys", facet.terms)
+        columns.array(f"{name}_start", facet.starts)
+        columns.array(f"{name}_rows", facet.documents)
+
+
+def read_facets(columns: Columns) -> FacetParts:
+    flags = columns.array("flags")
+    facets: dict[str, Postings] = {}
+    for name in _FACETS:
+        keys, rows = Packed.stored(columns.strings(f"{name}_keys")), columns.array(f"{name}_rows")
+        # Of authors' words the documents are the authors, which come before them.
+        size = len(facets["author"].terms) if name == "author_word" else len(flags)
+        facets[name] = Postings.of_sets(keys, columns.array(f"{name}_start"), rows, size)
+    return FacetParts(flags, **facets)
 
 
 def source_keys(source: str) -> Iterator[str]:
@@ -115,18 +170,9 @@ class Facet:
         return list(dict.fromkeys(close))[:most]
 
 
-def _write(columns: ColumnWriter, name: str, groups: Iterable[Iterable[str]]) -> list[str]:
-    """One facet from the keys of each row; empty keys do not count. Returns the keys in order."""
-    rows: dict[str, list[int]] = {}
-    for row, keys in enumerate(groups):
-        for key in dict.fromkeys(filter(None, keys)):
-            rows.setdefault(key, []).append(row)
-    ordered = sorted(rows)
-    columns.strings(f"{name}_keys", ordered)
-    starts = accumulate((len(rows[key]) for key in ordered), initial=0)
-    columns.array(f"{name}_start", np.fromiter(starts, dtype=np.int64, count=len(ordered) + 1))
-    columns.array(f"{name}_rows", _joined([np.array(rows[key], dtype=np.int32) for key in ordered]))
-    return ordered
+def _inverted(groups: Iterable[Iterable[str]]) -> Postings:
+    """One facet from the keys of each row; empty keys do not count."""
+    return index_groups((dict.fromkeys(filter(None, keys)) for keys in groups), hashed=True)
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:

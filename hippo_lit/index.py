@@ -1,62 +1,33 @@
-"""From the store's papers to a published snapshot: extract, embed, build, publish; only what is new."""
+"""From the store's papers to a published snapshot: extract, embed, derive, publish; only what is new."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hippo_lit import corpus
+from hippo_lit.corpus import CorpusParts, Indexed
+from hippo_lit.derived import Before, Recipe, derived, word_indexes, write
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.extraction import Extracted, Extracting, ExtractionRun, Progress, silent
-from hippo_lit.facets import write_facets
-from hippo_lit.graph.build import GraphBuilder
-from hippo_lit.graph.factgraph import FactGraph
-from hippo_lit.graph.synonyms import by_embedding, by_spelling
-from hippo_lit.identity import Aliases
-from hippo_lit.lexical.bm25 import BM25Index
-from hippo_lit.lexical.citations import CitationGraph
-from hippo_lit.lexical.twopass import year_array
 from hippo_lit.passages import passage_hash, passages_of
-from hippo_lit.protocols import FactExtractor, PartEmbedder, Vectors
+from hippo_lit.protocols import FactExtractor, PartEmbedder
 from hippo_lit.sentences import sentence_spans
-from hippo_lit.snapshot import BM25, COLUMNS, FORMAT, LEXICAL, Snapshot
-from hippo_lit.storage.columns import ColumnWriter
+from hippo_lit.snapshot import FORMAT, Snapshot
 from hippo_lit.storage.disk import reporting
-from hippo_lit.storage.payload import paper_to_json
 from hippo_lit.storage.publish import CURRENT, open_current, publish, sweep
+from hippo_lit.storage.ragged import runs_of
 from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
-from hippo_lit.tokenizers import Tokenizer
-from hippo_lit.types import Extraction, Paper, Passage
+from hippo_lit.types import Paper, Passage
 
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """What a snapshot is built with beside papers and models; part of its identity."""
-
-    passage_chars: int
-    lexical_tokenizer: Tokenizer
-    lexical_title: bool
-    lexical_k1: float
-    lexical_b: float
-    bm25_tokenizer: Tokenizer
-    bm25_k1: float
-    bm25_b: float
-    fact_vectors: Literal["sentence", "fact"]
-    synonyms: Literal["spelling", "embedding", "none"]
-    synonym_threshold: float
-    title_weight: float
-
-    def describe(self) -> dict[str, object]:
-        plain = {name: getattr(self, name) for name in self.__slots__}
-        return {key: getattr(value, "name", value) for key, value in plain.items()}
+_FEW = 0.1  # share of the papers up to which each is read by itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,15 +54,24 @@ class Built:
 
 
 @dataclass(frozen=True, slots=True)
-class _Derived:
-    """What a snapshot holds beside papers and words."""
+class _Plan:
+    """The papers there are to be, as (id, fingerprint) by ascending id; for each its row in the last snapshot
+    (-1: its parts must be made); and those that must be made.
+    """
 
-    first_passage: NDArray[np.int64]
-    passage_vectors: Vectors
-    sentence_vectors: Vectors
-    fact_vectors: Vectors | None
-    citations: CitationGraph
-    graph: FactGraph
+    papers: Sequence[tuple[str, str]]
+    rows: NDArray[np.int64]
+    fresh: Sequence[Indexed]
+
+    def failed(self, old: CorpusParts | None) -> list[str]:
+        """The passages without facts since their extraction failed, by hash; each once, ascending."""
+        rows = (pair for each in self.fresh for pair in zip(each.hashes, each.found, strict=True))
+        failed = {text_hash for text_hash, found in rows if found is None}
+        return sorted(failed.union(old.failed_hashes(self.rows[self.rows >= 0]) if old else ()))
+
+    def passages(self, old: CorpusParts | None) -> int:
+        kept = np.diff(old.first_passage)[self.rows[self.rows >= 0]].sum() if old else 0
+        return sum(len(each.passages) for each in self.fresh) + int(kept)
 
 
 @dataclass(slots=True)
@@ -99,8 +79,10 @@ class Indexer:
     """Turns what the store holds into the next snapshot of `folder`.
 
     The result depends on the papers, the models and the recipe alone, not on the order or the number of
-    steps in which papers arrived. A passage whose extraction fails is recorded, tried again by the next
-    run, and meanwhile indexed without facts.
+    steps in which papers arrived. Papers that the last snapshot holds as they are now are neither read nor
+    cut, embedded or searched for names again, unless it was built with other models or another recipe.
+    A passage whose extraction fails is recorded, tried again by the next run, and meanwhile indexed without
+    facts.
     """
 
     folder: Path
@@ -114,64 +96,149 @@ class Indexer:
 
     def build(self) -> Built:
         """Bring the snapshot up to date. Raises ModelError, StoreError."""
-        papers = list(self.store.papers())
-        passages = [passage for paper in papers for passage in passages_of(paper, self.recipe.passage_chars)]
-        hashes = [passage_hash(passage) for passage in passages]
-        extraction = self.extraction or ExtractionRun(self.store, self.extractor, self.progress)
-        facts = extraction.run(passages, hashes)
-        done = facts.done
-        state = self._state(papers, sorted(set(hashes) - done.keys()))
-
-        def built(*, published: bool) -> Built:
-            return _built(state, facts, published=published, papers=len(papers), passages=len(passages))
-
-        damaged = False
-        try:
-            current = open_current(self.folder, Snapshot)
-        except (FormatVersionError, IndexCorruptError) as error:
-            if (error.fields.get("found") or 0) > FORMAT:
-                raise  # a newer version wrote it, and still serves from it
-            current, damaged = None, True
-        if current is not None and current.name == state:
-            return built(published=False)
+        current, damaged = self._current()
+        known = self._known(current)
+        old = known[0] if known else None
+        plan, facts = self._plan(old)
+        failed = plan.failed(old)
+        state = self._state(plan, failed)
+        new = current is None or current.name != state
+        built = _built(state, facts, published=new, papers=len(plan.papers), passages=plan.passages(old))
+        if not new:
+            return built
         # All that can fail for another reason than the disk comes before anything is written.
-        parts = self._derive(papers, passages, [done.get(text_hash, Extraction()) for text_hash in hashes])
+        fill = self._filled(plan, current, known, len(failed))
         if damaged:  # its name may be the new one's, and a damaged folder is not to be mistaken for it
             with reporting("replace the snapshot of", self.folder):
                 (self.folder / CURRENT).unlink(missing_ok=True)
-        publish(self.folder, state, lambda target: self._write(target, papers, passages, parts, facts))
+        publish(self.folder, state, fill)
         sweep(self.folder)
-        return built(published=True)
+        return built
 
-    def _state(self, papers: Sequence[Paper], failed: Sequence[str]) -> str:
+    def _current(self) -> tuple[Snapshot | None, bool]:
+        """The current snapshot, and whether there is one that cannot be read.
+
+        Raises FormatVersionError where a newer version wrote it, and still serves from it.
+        """
+        try:
+            return open_current(self.folder, Snapshot), False
+        except (FormatVersionError, IndexCorruptError) as error:
+            if (error.fields.get("found") or 0) > FORMAT:
+                raise
+            return None, True
+
+    def _known(self, current: Snapshot | None) -> tuple[CorpusParts, corpus.Kept] | None:
+        """What can be taken over from a snapshot: nothing where other models or another recipe made it."""
+        if current is None:
+            return None
+        about = current.about
+        made_with = (about["embedder"], about["extractor"], about["recipe"])
+        if made_with != (self.embedder.space, self.extractor.name, self.recipe.describe()):
+            return None
+        try:
+            return corpus.read(current)
+        except (FormatVersionError, IndexCorruptError):
+            return None  # what is damaged is made anew
+
+    def _state(self, plan: _Plan, failed: Sequence[str]) -> str:
         """The snapshot's name: equal for equal content, models, recipe and failed passages, however they
         failed.
         """
-        fingerprints = [f"{paper_id} {digest}" for paper_id, digest in self.store.fingerprints()]
+        fingerprints = [f"{paper_id} {digest}" for paper_id, digest in plan.papers]
         recipe = json.dumps(self.recipe.describe(), sort_keys=True)
         parts = [str(FORMAT), self.embedder.space, self.extractor.name, recipe, *fingerprints, *failed]
-        return f"s-{len(papers)}-{content_hash(*parts)[:16]}"
+        return f"s-{len(plan.papers)}-{content_hash(*parts)[:16]}"
 
-    # -- deriving
+    # -- what is new
 
-    def _derive(
-        self, papers: Sequence[Paper], passages: Sequence[Passage], extractions: Sequence[Extraction]
-    ) -> _Derived:
-        spans = [sentence_spans(passage.body) for passage in passages]
-        passage_vectors, sentence_vectors = self._embed(passages, spans)
+    def _plan(self, old: CorpusParts | None) -> tuple[_Plan, Extracted]:
+        """What has to be made, and how the extraction went.
+
+        Papers with a passage that failed before are tried again, and made anew where that changed anything.
+        """
+        papers = list(self.store.fingerprints())
+        rows = np.full(len(papers), -1, dtype=np.int64)
+        retried = np.zeros(len(papers), dtype=np.bool_)
+        if old is not None:
+            digests = old.fingerprints.tobytes().hex()
+            known = {paper_id: row for row, paper_id in enumerate(old.ids)}
+            found = (known.get(paper_id, -1) for paper_id, _ in papers)
+            same = (
+                row if row >= 0 and digests[32 * row : 32 * row + 32] == digest else -1
+                for row, (_, digest) in zip(found, papers, strict=True)
+            )
+            rows = np.fromiter(same, dtype=np.int64, count=len(papers))
+            there = rows >= 0
+            retried[there] = old.has_failed()[rows[there]]
+        asked = np.flatnonzero((rows < 0) | retried)
+        read = [
+            (self._passages(paper), paper) for paper in self._read([papers[i][0] for i in asked.tolist()])
+        ]
+        flat = [passage for passages, _ in read for passage in passages]
+        hashes = [passage_hash(passage) for passage in flat]
+        extraction = self.extraction or ExtractionRun(self.store, self.extractor, self.progress)
+        facts = extraction.run(flat, hashes)
+        fresh, rest = [], iter(hashes)
+        for i, (passages, paper) in zip(asked.tolist(), read, strict=True):
+            theirs = list(islice(rest, len(passages)))
+            outcomes = [facts.done.get(text_hash) for text_hash in theirs]
+            if old is not None and rows[i] >= 0:
+                if old.failures_of(int(rows[i])) == [outcome is None for outcome in outcomes]:
+                    continue
+                rows[i] = -1
+            fresh.append(Indexed(paper, papers[i][1], passages, theirs, outcomes))
+        return _Plan(papers, rows, fresh), facts
+
+    def _read(self, ids: Sequence[str]) -> list[Paper]:
+        """Papers by ascending id; as a stream where they are many."""
+        if len(ids) <= _FEW * len(self.store):
+            papers = [self.store.paper(paper_id) for paper_id in ids]
+            found = [paper for paper in papers if paper is not None]
+            if [paper.id for paper in found] == list(ids):
+                return found
+        wanted = set(ids)
+        return [paper for paper in self.store.papers() if paper.id in wanted]
+
+    def _passages(self, paper: Paper) -> list[Passage]:
+        return passages_of(paper, self.recipe.passage_chars)
+
+    # -- making it
+
+    def _filled(
+        self,
+        plan: _Plan,
+        current: Snapshot | None,
+        known: tuple[CorpusParts, corpus.Kept] | None,
+        failed: int,
+    ) -> Callable[[Path], None]:
+        """What fills the new snapshot's folder, everything computed."""
+        fresh = self._make(plan.fresh, known[0] if known else None)
         self.progress("graph", 0, 1)
-        citations = CitationGraph.from_papers(papers)
-        passages_each = Counter(passage.paper_id for passage in passages)
-        first_passage = np.cumsum([0, *(passages_each[paper.id] for paper in papers)], dtype=np.int64)
-        graph = self._graph(passages, spans, extractions, citations, first_passage)
-        fact_vectors = self._embed_facts(graph) if self.recipe.fact_vectors == "fact" else None
+        parts, before = fresh, None
+        if known is not None and current is not None:
+            pieces = runs_of(plan.rows)
+            parts, gathered, passages = corpus.gather(known[0], fresh, pieces)
+            before = Before(current, *known, fresh, pieces, passages, gathered)
+        made = derived(parts, before, self.embedder, self.recipe)
         self.progress("graph", 1, 1)
-        return _Derived(first_passage, passage_vectors, sentence_vectors, fact_vectors, citations, graph)
+        self.progress("words", 0, 1)
+        texts = [passage.text for each in plan.fresh for passage in each.passages]
+        words = word_indexes([each.paper for each in plan.fresh], texts, before, self.recipe)
+        self.progress("words", 1, 1)
+        about = {
+            "embedder": self.embedder.space,
+            "dim": int(parts.passage_vectors[0].shape[1]),
+            "extractor": self.extractor.name,
+            "passage_chars": self.recipe.passage_chars,
+            "recipe": self.recipe.describe(),
+            "failures": failed,
+        }
+        return lambda target: write(target, parts, made, words, about)
 
-    def _embed(
-        self, passages: Sequence[Passage], spans: Sequence[Sequence[tuple[int, int]]]
-    ) -> tuple[Vectors, Vectors]:
-        """Vectors of the passages and, in order, of all their sentences."""
+    def _make(self, papers: Sequence[Indexed], old: CorpusParts | None) -> CorpusParts:
+        """The parts of new papers, their passages and sentences embedded."""
+        passages = [passage for each in papers for passage in each.passages]
+        spans = [sentence_spans(passage.body) for passage in passages]
         texts = [passage.text for passage in passages]
         shifts = [len(text) - len(passage.body) for text, passage in zip(texts, passages, strict=True)]
         shifted = [
@@ -179,103 +246,13 @@ class Indexer:
             for group, shift in zip(spans, shifts, strict=True)
         ]
         self.progress("embed", 0, len(texts))
-        return self.embedder.embed_parts(
-            texts, shifted, progress=lambda done, total: self.progress("embed", done, total)
-        )
-
-    def _embed_facts(self, graph: FactGraph) -> Vectors:
-        texts = [graph.fact(number).text for number in range(graph.n_facts)]
-        return self.embedder.embed(texts, "fact")
-
-    def _graph(
-        self,
-        passages: Sequence[Passage],
-        spans: Sequence[Sequence[tuple[int, int]]],
-        extractions: Sequence[Extraction],
-        citations: CitationGraph,
-        first_passage: NDArray[np.int64],
-    ) -> FactGraph:
-        builder = GraphBuilder(title_weight=self.recipe.title_weight)
-        for passage, sentences, extraction in zip(passages, spans, extractions, strict=True):
-            builder.add(passage, len(sentences), extraction)
-        citing, cited = citations.arrays()
-        ranges = [range(int(a), int(b)) for a, b in pairwise(first_passage)]
-        return builder.build(
-            citations=zip(first_passage[citing].tolist(), first_passage[cited].tolist(), strict=True),
-            continuations=(pair for passages in ranges for pair in pairwise(passages)),
-            synonyms=self._synonyms(builder.names()),
-        )
-
-    def _synonyms(self, names: Mapping[str, int]) -> Iterator[tuple[int, int, float]]:
-        keys, threshold = list(names), self.recipe.synonym_threshold
-        pairs: Iterable[tuple[int, int, float]] = ()
-        match self.recipe.synonyms:
-            case "spelling":
-                pairs = by_spelling(keys, threshold)
-            case "embedding":
-                pairs = by_embedding(self.embedder.embed(keys, "fact"), threshold)
-            case "none":
-                pass
-        for a, b, similarity in pairs:
-            yield names[keys[a]], names[keys[b]], similarity
-
-    # -- writing
-
-    def _write(
-        self,
-        target: Path,
-        papers: Sequence[Paper],
-        passages: Sequence[Passage],
-        parts: _Derived,
-        facts: Extracted,
-    ) -> None:
-        recipe = self.recipe
-        (target / COLUMNS).mkdir()
-        with ColumnWriter(target / COLUMNS) as columns:
-            columns.document(
-                "about",
-                {
-                    "format": FORMAT,
-                    "embedder": self.embedder.space,
-                    "dim": int(parts.passage_vectors.shape[1]),
-                    "extractor": self.extractor.name,
-                    "passage_chars": recipe.passage_chars,
-                    "recipe": recipe.describe(),
-                    "failures": len(facts.failures) + facts.left,  # distinct texts without facts
-                },
+        if texts or old is None:
+            vectors, of_sentences = self.embedder.embed_parts(
+                texts, shifted, progress=lambda done, total: self.progress("embed", done, total)
             )
-            columns.strings("paper_ids", (paper.id for paper in papers))
-            numbers = {paper.id: number for number, paper in enumerate(papers)}
-            names = sorted(Aliases(papers).names.items())
-            columns.strings("aliases", (name for name, _ in names))
-            columns.array("alias_paper", np.array([numbers[owner] for _, owner in names], dtype=np.int32))
-            columns.strings("papers", (paper_to_json(paper) for paper in papers), lookup=False)
-            columns.array("years", year_array(paper.year for paper in papers))
-            write_facets(columns, papers)
-            columns.array("first_passage", parts.first_passage)
-            columns.array(
-                "passage_paper",
-                np.repeat(np.arange(len(papers), dtype=np.int32), np.diff(parts.first_passage)),
-            )
-            columns.array("passage_vectors", parts.passage_vectors)
-            columns.array("sentence_vectors", parts.sentence_vectors)
-            if parts.fact_vectors is not None:
-                columns.array("fact_vectors", parts.fact_vectors)
-            citing, cited = parts.citations.arrays()
-            columns.array("citing", citing)
-            columns.array("cited", cited)
-            parts.graph.write(columns)
-        self.progress("words", 0, 1)
-        BM25Index.build(
-            (f"{p.title}\n{p.abstract}" if recipe.lexical_title else p.abstract for p in papers),
-            recipe.lexical_tokenizer,
-            k1=recipe.lexical_k1,
-            b=recipe.lexical_b,
-        ).save(target / LEXICAL)
-        BM25Index.build(
-            (passage.text for passage in passages), recipe.bm25_tokenizer, k1=recipe.bm25_k1, b=recipe.bm25_b
-        ).save(target / BM25)
-        self.progress("words", 1, 1)
+        else:  # nothing to ask the model, which need not even be loaded
+            vectors, of_sentences = old.passage_vectors[0][:0], old.sentence_vectors[0][:0]
+        return corpus.make(papers, map(len, spans), vectors, of_sentences)
 
 
 def _built(state: str, facts: Extracted, *, published: bool, papers: int, passages: int) -> Built:

@@ -16,7 +16,7 @@ from hippo_lit.facets import Facets
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.identifiers import parse
 from hippo_lit.lexical.bm25 import BM25Index
-from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.lexical.citations import CitationGraph, CitationRows
 from hippo_lit.passages import passages_of
 from hippo_lit.protocols import Vectors
 from hippo_lit.sentences import split_sentences
@@ -25,8 +25,10 @@ from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.types import Fact, Paper, Passage
 
-FORMAT = 6
+FORMAT = 7
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
+PARTS = "parts"
+"""What only the next indexing run reads: see `corpus`."""
 
 
 class Snapshot:
@@ -38,7 +40,7 @@ class Snapshot:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._columns = Columns(folder / COLUMNS)
+        self.columns = Columns(folder / COLUMNS)
         found = self.about.get("format")
         if found != FORMAT:
             raise FormatVersionError(
@@ -66,7 +68,7 @@ class Snapshot:
     @cached_property
     def about(self) -> Mapping[str, Any]:
         """What the index was built with: embedder, extractor, passage length, counts."""
-        return dict(self._columns.document("about"))
+        return dict(self.columns.document("about"))
 
     def __len__(self) -> int:
         """Number of papers."""
@@ -74,60 +76,64 @@ class Snapshot:
 
     @cached_property
     def paper_ids(self) -> Sequence[str]:
-        return self._columns.strings("paper_ids")
+        return self.columns.strings("paper_ids")
 
     def find(self, name: str) -> int | None:
         """The number of the paper that an id, or any identifier in any form, leads to; None without one."""
-        number = self._columns.strings("paper_ids").index_of(name)
-        if number is not None or "aliases" not in self._columns:  # which older snapshots lack
+        number = self.columns.strings("paper_ids").index_of(name)
+        if number is not None:
             return number
-        row = self._columns.strings("aliases").index_of(parse(name) or f"id:{name}")
-        return None if row is None else int(self._columns.array("alias_paper")[row])
+        row = self.columns.strings("aliases").index_of(parse(name) or f"id:{name}")
+        return None if row is None else int(self.columns.array("alias_paper")[row])
 
     def paper(self, number: int) -> Paper:
-        return paper_from_json(self._columns.strings("papers")[number])
+        return paper_from_json(self.columns.strings("papers")[number])
 
     @cached_property
     def years(self) -> NDArray[np.float64]:
         """Publication years, NaN where unknown."""
-        return self._columns.array("years")
+        return self.columns.array("years")
 
     @cached_property
     def facets(self) -> Facets:
         """What filters ask of papers."""
-        return Facets(self._columns)
+        return Facets(self.columns)
 
     @cached_property
     def passage_paper(self) -> NDArray[np.int32]:
         """The paper of each passage."""
-        return self._columns.array("passage_paper")
+        return self.columns.array("passage_paper")
 
     @cached_property
     def first_passage(self) -> NDArray[np.int64]:
         """Each paper's first passage, and one past the last; length papers + 1."""
-        return self._columns.array("first_passage")
+        return self.columns.array("first_passage")
 
     @cached_property
     def passage_vectors(self) -> Vectors:
-        return self._columns.array("passage_vectors")
+        return self.columns.array("passage_vectors")
 
     @cached_property
     def sentence_vectors(self) -> Vectors:
-        return self._columns.array("sentence_vectors")
+        return self.columns.array("sentence_vectors")
 
     @cached_property
     def fact_vectors(self) -> Vectors | None:
         """One row a fact, or None where facts are scored by the sentences that state them."""
-        return self._columns.array("fact_vectors") if "fact_vectors" in self._columns else None
+        return self.columns.array("fact_vectors") if "fact_vectors" in self.columns else None
 
     @cached_property
     def graph(self) -> FactGraph:
-        return FactGraph.read(self._columns)
+        return FactGraph.read(self.columns)
 
     @cached_property
     def citations(self) -> CitationGraph:
-        return CitationGraph.from_arrays(
-            self.paper_ids, self._columns.array("citing"), self._columns.array("cited")
+        rows = (
+            (self.columns.array(f"{name}_start"), self.columns.array(name))
+            for name in ("cites", "cited_by", "citation_touching")
+        )
+        return CitationGraph.stored(
+            self.paper_ids, self.columns.strings("paper_ids").index_of, CitationRows(*rows)
         )
 
     def _cut(self, paper: int) -> list[Passage]:

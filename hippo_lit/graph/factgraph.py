@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from hippo_lit.storage.columns import Columns, ColumnWriter
+from hippo_lit.storage.packed import Selected
 from hippo_lit.storage.string_column import StringColumn
 from hippo_lit.types import Fact
 
@@ -47,7 +48,7 @@ class FactGraph:
     """
 
     n_passages: int
-    names: Sequence[str]
+    names: Selected
     spread: Ints
     link_keys: Sequence[str]
     link_start: NDArray[np.int64]
@@ -56,7 +57,7 @@ class FactGraph:
     statements: sparse.csr_matrix
     fact_subject: Ints
     fact_object: Ints
-    fact_text: Sequence[str]
+    fact_text: Selected
     fact_start: NDArray[np.int64]
     fact_sentence: Ints
     edges: dict[EdgeKind, Edges]
@@ -79,7 +80,7 @@ class FactGraph:
         row = self.link_keys.index_of(spelling)
         if row is None:
             return None
-        return [int(i) for i in self.link_entity[self.link_start[row] : self.link_start[row + 1]]]
+        return self.link_entity[self.link_start[row] : self.link_start[row + 1]].tolist() or None
 
     def fact(self, number: int) -> Fact:
         subject, relation, object_ = self.fact_text[number].split("\t")
@@ -107,9 +108,12 @@ class FactGraph:
 
     def write(self, columns: ColumnWriter) -> None:
         columns.document("graph", {"n_passages": self.n_passages, "n_sentences": self.statements.shape[0]})
-        columns.strings("entity_names", self.names, lookup=False)
-        columns.strings("link_keys", self.link_keys)
-        columns.strings("fact_text", self.fact_text, lookup=False)
+        # Surfaces and statements are stored once, for the graph and for the parts it was derived from.
+        columns.strings("surfaces", self.names.strings)
+        columns.array("entity_surface", self.names.rows)
+        columns.strings("spellings", self.link_keys)
+        columns.strings("statement_text", self.fact_text.strings, lookup=False)
+        columns.array("fact_statement", self.fact_text.rows)
         for name in (
             "spread",
             "link_start",
@@ -135,9 +139,9 @@ class FactGraph:
         entity = columns.array("statement_entity")
         return cls(
             n_passages=about["n_passages"],
-            names=columns.strings("entity_names"),
+            names=Selected(columns.strings("surfaces"), columns.array("entity_surface")),
             spread=spread,
-            link_keys=columns.strings("link_keys"),
+            link_keys=columns.strings("spellings"),
             link_start=columns.array("link_start"),
             link_entity=columns.array("link_entity"),
             sentence_start=columns.array("sentence_start"),
@@ -147,7 +151,7 @@ class FactGraph:
             ),
             fact_subject=columns.array("fact_subject"),
             fact_object=columns.array("fact_object"),
-            fact_text=columns.strings("fact_text"),
+            fact_text=Selected(columns.strings("statement_text"), columns.array("fact_statement")),
             fact_start=columns.array("fact_start"),
             fact_sentence=columns.array("fact_sentence"),
             edges={

@@ -30,9 +30,19 @@ _FUNCTION_WORDS = frozenset(
 )
 
 
+def tokens(normal: str) -> Iterator[re.Match[str]]:
+    """The words of a normalised text; group 1 holds a character of a script without spaces."""
+    return _TOKEN.finditer(normal)
+
+
+def tells_something(word: str) -> bool:
+    """Whether a name of this one word can be looked for."""
+    return len(word) > 1 and word not in _FUNCTION_WORDS
+
+
 def word_count(key: str) -> int:
     """How many words a normalised name has, as `matches` counts them."""
-    return sum(1 for _ in _TOKEN.finditer(key))
+    return sum(1 for _ in tokens(key))
 
 
 def matches(text: str, lookup: Callable[[str], T | None]) -> Iterator[T]:
@@ -43,14 +53,14 @@ def matches(text: str, lookup: Callable[[str], T | None]) -> Iterator[T]:
     with something other than None is taken, and the search goes on behind it.
     """
     normal = link_key(normalise(text))
-    tokens = list(_TOKEN.finditer(normal))
+    words = list(tokens(normal))
     at = 0
-    while at < len(tokens):
-        start = tokens[at].start()
-        most = MAX_CHARACTERS if tokens[at][1] else MAX_WORDS
-        for last in range(min(len(tokens), at + most) - 1, at - 1, -1):
-            name = normal[start : tokens[last].end()]
-            if last == at and (len(name) < 2 or name in _FUNCTION_WORDS):
+    while at < len(words):
+        start = words[at].start()
+        most = MAX_CHARACTERS if words[at][1] else MAX_WORDS
+        for last in range(min(len(words), at + most) - 1, at - 1, -1):
+            name = normal[start : words[last].end()]
+            if last == at and not tells_something(name):
                 continue
             found = lookup(name)
             if found is not None:

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import json
 import math
-from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -32,16 +31,20 @@ from hippo_lit.errors import (
     IndexNotFoundError,
 )
 from hippo_lit.storage.disk import reporting
+from hippo_lit.storage.packed import Packed
+from hippo_lit.storage.postings import Postings, index_groups
 from hippo_lit.tokenizers import PlainTokenizer, Tokenizer
 from hippo_lit.tokenizers import tokenizer as tokenizer_named
 
-FORMAT = 1
+FORMAT = 2
 _COLUMNS = {
     "terms": np.uint8,  # the vocabulary in UTF-8, sorted, end to end
     "term_ends": np.int64,  # where each term ends in `terms`
     "starts": np.int64,  # where each term's postings start; one more than there are terms
     "documents": np.int32,  # per posting, ascending within a term
+    "frequencies": np.int32,  # per posting
     "weights": np.float64,  # per posting, idf times tf_norm
+    "lengths": np.int64,  # of each document, in tokens
 }
 
 
@@ -72,18 +75,33 @@ class BM25Index:
         Documents without a term count in N and in the mean length, and never score. Raises ConfigError for
         k1 < 0 or b outside [0, 1].
         """
+        tokenizer = tokenizer or PlainTokenizer()
+        return cls.of(index_texts(texts, tokenizer), tokenizer, k1=k1, b=b)
+
+    @classmethod
+    def of(cls, postings: Postings, tokenizer: Tokenizer, *, k1: float = 1.5, b: float = 0.75) -> BM25Index:
+        """The index of postings that `tokenizer` made. Raises ConfigError as `build`."""
         if not (math.isfinite(k1) and k1 >= 0 and 0 <= b <= 1):
             raise ConfigError(f"BM25 needs k1 >= 0 and 0 <= b <= 1, got k1={k1}, b={b}", key="bm25")
-        tokenizer = tokenizer or PlainTokenizer()
-        numbers: defaultdict[str, int] = defaultdict()
-        numbers.default_factory = numbers.__len__
-        tokens, lengths = array("i"), array("q")
-        for text in texts:
-            before = len(tokens)
-            tokens.extend(map(numbers.__getitem__, tokenizer(text)))
-            lengths.append(len(tokens) - before)
-        columns = _postings(numbers, np.asarray(tokens), np.asarray(lengths), k1, b)
-        return cls(columns, len(lengths), tokenizer, k1, b)
+        columns: dict[str, NDArray[Any]] = {
+            "terms": postings.terms.data,
+            "term_ends": postings.terms.offsets[1:],
+            "starts": postings.starts,
+            "documents": postings.documents,
+            "frequencies": postings.frequencies,
+            "weights": weights(postings, k1, b),
+            "lengths": postings.lengths,
+        }
+        return cls(columns, len(postings.lengths), tokenizer, k1, b)
+
+    @property
+    def postings(self) -> Postings:
+        """What the index was made of."""
+        columns = {name: np.asarray(column) for name, column in self._columns.items()}
+        return Postings(
+            Packed(columns["terms"], np.concatenate([[0], columns["term_ends"]])),
+            *(columns[name] for name in ("starts", "documents", "frequencies", "lengths")),
+        )
 
     def __len__(self) -> int:
         return self._size
@@ -204,32 +222,20 @@ def best(scores: NDArray[np.float64], k: int) -> NDArray[np.intp]:
     return positive[np.argsort(-scores[positive], kind="stable")][: max(k, 0)]
 
 
-def _postings(
-    numbers: dict[str, int], tokens: NDArray[np.int32], lengths: NDArray[np.int64], k1: float, b: float
-) -> dict[str, NDArray[Any]]:
-    """The index columns of documents given as one run of token numbers."""
-    words = sorted(numbers)  # by code point, which is also the order of their UTF-8
-    encoded = [word.encode("utf-8", "surrogatepass") for word in words]
-    rank = np.empty(len(words), dtype=np.int64)
-    rank[[numbers[word] for word in words]] = np.arange(len(words))
+def index_texts(texts: Iterable[str], tokenizer: Tokenizer) -> Postings:
+    """The postings of `texts`; document i is the i-th."""
+    return index_groups(map(tokenizer, texts))
 
-    size = len(lengths)
-    # One key per occurrence, ordered by term, then document; equal keys are the term frequency.
-    keys, frequencies = np.unique(
-        rank[tokens] * size + np.repeat(np.arange(size), lengths), return_counts=True
-    )
-    term, document = np.divmod(keys, max(size, 1))
-    document_frequencies = np.bincount(term, minlength=len(words))
-    idf = _idf(size, document_frequencies)
-    relative_length = lengths / lengths.mean() if tokens.size else np.ones(size)
-    tf_norm = frequencies * (k1 + 1) / (frequencies + k1 * (1 - b + b * relative_length[document]))
-    return {
-        "terms": np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        "term_ends": np.cumsum([len(word) for word in encoded], dtype=np.int64),
-        "starts": np.concatenate([[0], np.cumsum(document_frequencies)]).astype(np.int64),
-        "documents": document.astype(np.int32),
-        "weights": idf[term] * tf_norm,
-    }
+
+def weights(postings: Postings, k1: float, b: float) -> NDArray[np.float64]:
+    """idf times tf_norm of each posting."""
+    size, df = len(postings.lengths), np.diff(postings.starts)
+    mean = postings.lengths.mean() if len(postings.documents) else 1.0
+    norm = k1 * (1 - b + b * (postings.lengths / mean))
+    frequencies = postings.frequencies
+    found: NDArray[np.float64] = frequencies * (k1 + 1) / (frequencies + norm[postings.documents])
+    found *= np.repeat(_idf(size, df), df)
+    return found
 
 
 def _idf(size: int, document_frequencies: Any) -> Any:
@@ -242,6 +248,7 @@ def _check(columns: dict[str, NDArray[Any]], size: int) -> None:
         if columns[name].dtype != dtype or columns[name].ndim != 1:
             raise ValueError(f"column {name} has another type")
     terms, ends, starts, documents = (columns[n] for n in ("terms", "term_ends", "starts", "documents"))
-    fits = len(starts) == len(ends) + 1 and starts[-1] == len(documents) == len(columns["weights"])
+    postings = {len(documents), len(columns["weights"]), len(columns["frequencies"])}
+    fits = len(starts) == len(ends) + 1 and postings == {int(starts[-1])} and len(columns["lengths"]) == size
     if not fits or len(terms) != (ends[-1] if len(ends) else 0) or (len(documents) and size < 1):
         raise ValueError("its columns do not fit together")

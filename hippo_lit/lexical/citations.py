@@ -2,17 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import ConfigError, DataError
+from hippo_lit.identifiers import parse
 from hippo_lit.identity import Aliases
+from hippo_lit.storage.ragged import owners
+from hippo_lit.storage.string_column import encode, hash64
 from hippo_lit.types import Paper
 
 Indices = NDArray[np.int32]
+Hashes = NDArray[np.uint64]
+Rows = tuple[NDArray[np.int64], Indices]
 _MAX_HOPS = np.iinfo(np.int16).max
+
+
+@dataclass(frozen=True, slots=True)
+class CitationRows:
+    """A graph's adjacency as (starts of shape (n + 1,), neighbours ascending), each way and both."""
+
+    cites: Rows
+    cited_by: Rows
+    touching: Rows
+
+
+def citation_rows(n: int, citing: NDArray[np.int64], cited: NDArray[np.int64]) -> CitationRows:
+    """The rows of the edges citing[i] → cited[i], each once; those of a node to itself are left out."""
+    proper = citing != cited
+    citing, cited = citing[proper], cited[proper]
+    return CitationRows(
+        _rows(n, citing, cited),
+        _rows(n, cited, citing),
+        _rows(n, np.concatenate([citing, cited]), np.concatenate([cited, citing])),
+    )
+
+
+def id_hashes(ids: Iterable[str]) -> list[tuple[int, int]]:
+    """What stands for ids in `resolved`: the hash of each as it is, and as a name in canonical form."""
+    return [(hash64(encode(each)), hash64(encode(parse(each) or f"id:{each}"))) for each in ids]
+
+
+def resolved(
+    ids: Hashes, names: Hashes, named: Indices, starts: NDArray[np.int64], others: Hashes
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(paper, other paper) for all of `others` that are papers of the corpus, as numbers.
+
+    `ids` are the hashes of the papers' ids; name i, of which `names` has the hash, is that of paper
+    `named[i]`. Paper p gives `others[starts[p]:starts[p + 1]]`, rows of `id_hashes`. An id goes before a name.
+    """
+    number = _found(ids, np.arange(len(ids)), others[:, 0])
+    number = np.where(number < 0, _found(names, named, others[:, 1]), number)
+    known = number >= 0
+    return owners(starts)[known], number[known]
+
+
+def _found(hashes: Hashes, numbers: NDArray[Any], wanted: Hashes) -> NDArray[np.int64]:
+    """The number that goes with each hash wanted; -1 where there is none."""
+    if not len(hashes):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    order = np.argsort(hashes)
+    at = np.minimum(np.searchsorted(hashes[order], wanted), len(hashes) - 1)
+    return np.where(hashes[order[at]] == wanted, numbers[order[at]], -1)
 
 
 class CitationGraph:
@@ -51,6 +106,20 @@ class CitationGraph:
         graph._fill(ids, _numbers(ids), citing.astype(np.int64), cited.astype(np.int64), unknown=0)
         return graph
 
+    @classmethod
+    def stored(
+        cls, ids: Sequence[str], find: Callable[[str], int | None], rows: CitationRows
+    ) -> CitationGraph:
+        """The graph of rows that were computed before; nothing is computed or copied.
+
+        `ids` ascend, and `find` gives the number of one.
+        """
+        graph = cls.__new__(cls)
+        graph.ids, graph._find, graph.unknown, graph.self_citations = ids, find, 0, 0
+        graph._cites, graph._cited_by, graph._touching = rows.cites, rows.cited_by, rows.touching
+        graph.id_order = np.arange(len(ids))
+        return graph
+
     def _fill(
         self,
         ids: Sequence[str],
@@ -60,18 +129,15 @@ class CitationGraph:
         *,
         unknown: int,
     ) -> None:
-        self.ids = tuple(ids)
+        self.ids: Sequence[str] = tuple(ids)
         self.unknown = unknown
         self.self_citations = int((citing == cited).sum())
-        self._number = number
+        self._find: Callable[[str], int | None] = number.get
         # Place of each paper when ids are sorted: what settles equal scores. Shape (n,).
         self.id_order = np.empty(len(ids), dtype=np.int64)
         self.id_order[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
-        proper = citing != cited
-        citing, cited = citing[proper], cited[proper]
-        self._cites = _rows(len(ids), citing, cited)
-        self._cited_by = _rows(len(ids), cited, citing)
-        self._touching = _rows(len(ids), np.concatenate([citing, cited]), np.concatenate([cited, citing]))
+        rows = citation_rows(len(ids), citing, cited)
+        self._cites, self._cited_by, self._touching = rows.cites, rows.cited_by, rows.touching
 
     def __len__(self) -> int:
         """Number of papers."""
@@ -129,8 +195,8 @@ class CitationGraph:
             way.append(int(around[distance[around] == nearer][0]))
         return way[::-1]
 
-    def _row(self, rows: tuple[NDArray[np.int64], Indices], paper_id: str) -> tuple[str, ...]:
-        node = self._number.get(paper_id)
+    def _row(self, rows: Rows, paper_id: str) -> tuple[str, ...]:
+        node = self._find(paper_id)
         if node is None:
             return ()
         starts, neighbours = rows
@@ -151,9 +217,7 @@ def _numbers(ids: Sequence[str]) -> dict[str, int]:
     return number
 
 
-def _rows(
-    n: int, sources: NDArray[np.int64], targets: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], Indices]:
+def _rows(n: int, sources: NDArray[np.int64], targets: NDArray[np.int64]) -> Rows:
     """Sorted, de-duplicated adjacency as (starts of shape (n + 1,), targets)."""
     keys = np.sort(sources * n + targets)  # np.unique hashes, which takes 13 times as long
     keys = keys[np.diff(keys, prepend=-1) != 0]
@@ -161,7 +225,7 @@ def _rows(
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), (keys % max(n, 1)).astype(np.int32)
 
 
-def _neighbours(rows: tuple[NDArray[np.int64], Indices], nodes: NDArray[np.int64]) -> Indices:
+def _neighbours(rows: Rows, nodes: NDArray[np.int64]) -> Indices:
     """The rows of `nodes`, end to end."""
     starts, targets = rows
     first, counts = starts[nodes], starts[nodes + 1] - starts[nodes]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import array as packed
 import hashlib
 import json
+import math
 import mmap
 import re
 from collections.abc import Iterable
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
+from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.string_column import StringColumn, encode, hash64
 
 MANIFEST = "manifest.json"
@@ -57,9 +59,31 @@ class ColumnWriter:
         self._register(name, kind="array")
         self._write_array(f"{name}.npy", values)
 
+    def pieces(self, name: str, values: Iterable[NDArray[Any]], shape: tuple[int, ...], dtype: Any) -> None:
+        """An array given piece by piece along its first axis, so that it never stands in memory whole.
+
+        Raises ValueError where the pieces do not add up to `shape`.
+        """
+        self._register(name, kind="array")
+        file, dtype = f"{name}.npy", np.dtype(dtype)
+        with self._create(file) as out:
+            header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+            np.lib.format.write_array_header_1_0(out, header)
+            left = math.prod(shape)
+            for piece in values:
+                left -= piece.size
+                if piece.size:
+                    out.write(_buffer(piece.astype(dtype, copy=False)))
+        if left:
+            raise ValueError(f"the pieces of {name!r} do not add up to {shape}")
+        self._files[file] |= {"dtype": dtype.str, "shape": shape}
+
     def strings(self, name: str, values: Iterable[str], *, lookup: bool = True) -> None:
         """Strings of any content, taken a page at a time; without `lookup`, `index_of` is not offered."""
         self._register(name, kind="strings", lookup=lookup)
+        if isinstance(values, Packed):
+            self._write_packed(name, values, lookup=lookup)
+            return
         offsets, hashes = packed.array("q", [0]), packed.array("Q")
         with self._create(f"{name}.utf8") as file:
             rest = iter(values)
@@ -70,10 +94,22 @@ class ColumnWriter:
                     hashes.extend(map(hash64, page))
         self._write_array(f"{name}.offsets.npy", np.frombuffer(offsets, dtype=np.int64))
         if lookup:
-            keys = np.array(hashes, dtype=np.uint64)
-            rows = np.argsort(keys, kind="stable")
-            self._write_array(f"{name}.hashes.npy", keys[rows])
-            self._write_array(f"{name}.rows.npy", rows.astype(np.int64))
+            self._write_lookup(name, np.array(hashes, dtype=np.uint64))
+
+    def _write_packed(self, name: str, values: Packed, *, lookup: bool) -> None:
+        with self._create(f"{name}.utf8") as file:
+            if values.data.size:
+                file.write(_buffer(values.data))
+        self._write_array(f"{name}.offsets.npy", values.offsets)
+        if lookup:
+            if values.hashes is None:
+                raise ValueError(f"{name!r} is to be looked up, and its strings have no hashes")
+            self._write_lookup(name, values.hashes)
+
+    def _write_lookup(self, name: str, hashes: NDArray[np.uint64]) -> None:
+        rows = np.argsort(hashes, kind="stable")
+        self._write_array(f"{name}.hashes.npy", hashes[rows])
+        self._write_array(f"{name}.rows.npy", rows.astype(np.int64))
 
     def document(self, name: str, value: Any) -> None:
         """Anything that JSON can hold; read whole when the columns are opened, so keep it small."""
@@ -244,7 +280,7 @@ class _CheckedFile:
         self._path, self._entries = path, entries
         self._size, self._hash = 0, _digest()
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: bytes | memoryview) -> int:
         self._size += len(data)
         self._hash.update(data)
         with reporting("write", self._path):
@@ -261,6 +297,12 @@ class _CheckedFile:
         with reporting("write", self._path):
             self._file.close()  # flushes: a full disk may show only here
         self._entries[self._path.name] = {"bytes": self._size, "blake2b": self._hash.hexdigest()}
+
+
+def _buffer(values: NDArray[Any]) -> memoryview:
+    """The bytes of an array that is not empty, without a copy where they lie in order."""
+    contiguous: Any = np.ascontiguousarray(values)
+    return memoryview(contiguous).cast("B")
 
 
 def _digest() -> hashlib.blake2b:

@@ -32,11 +32,11 @@ class StringColumn(Sequence[str]):
         hashes: NDArray[np.uint64] | None,
         rows: NDArray[np.int64] | None,
     ) -> None:
-        self._path, self._data = path, data
-        self._offsets, self._hashes, self._rows = offsets, hashes, rows
+        self._path, self.data, self.offsets = path, data, offsets
+        self._hashes, self._rows = hashes, rows
 
     def __len__(self) -> int:
-        return len(self._offsets) - 1
+        return len(self.offsets) - 1
 
     @overload
     def __getitem__(self, row: int) -> str: ...
@@ -49,9 +49,9 @@ class StringColumn(Sequence[str]):
 
     def __iter__(self) -> Iterator[str]:
         for start in range(0, len(self), _PAGE_ROWS):
-            ends = self._offsets[start : start + _PAGE_ROWS + 1].tolist()
+            ends = self.offsets[start : start + _PAGE_ROWS + 1].tolist()
             for begin, end in pairwise(ends):
-                yield self._decode(self._data[begin:end])
+                yield self._decode(self.data[begin:end])
 
     def index_of(self, value: str) -> int | None:
         """The first row that holds `value`; None where none does. ValueError if written without lookup."""
@@ -67,13 +67,21 @@ class StringColumn(Sequence[str]):
             at += 1
         return None
 
+    def row_hashes(self) -> NDArray[np.uint64] | None:
+        """The hash of each string by row; None for a column written without lookup."""
+        if self._hashes is None or self._rows is None:
+            return None
+        hashes = np.empty(len(self), dtype=np.uint64)
+        hashes[self._rows] = self._hashes
+        return hashes
+
     def __contains__(self, value: object) -> bool:
         if self._hashes is None or not isinstance(value, str):
             return super().__contains__(value)
         return self.index_of(value) is not None
 
     def _bytes(self, row: int) -> bytes:
-        return self._data[self._offsets[row] : self._offsets[row + 1]]
+        return self.data[self.offsets[row] : self.offsets[row + 1]]
 
     def _decode(self, data: bytes) -> str:
         try:

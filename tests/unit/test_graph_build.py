@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hippo_lit.graph.build import MAX_COOCCURRING, GraphBuilder
+from hippo_lit.graph.build import GraphBuilder
+from hippo_lit.graph.derive import MAX_COOCCURRING
 from hippo_lit.graph.factgraph import EDGE_KINDS, EdgeKind, FactGraph
 from hippo_lit.storage.columns import Columns, ColumnWriter
 from hippo_lit.types import Extraction, Fact, Mention, Passage

@@ -172,8 +172,8 @@ def test_format_and_damaged_description(index: BM25Index, tmp_path: Path) -> Non
     path.write_text(json.dumps({**meta, "format": 99}))
     with pytest.raises(FormatVersionError) as caught:
         BM25Index.load(tmp_path)
-    assert (caught.value.found, caught.value.expected) == (99, 1)
-    for broken in ("", "{", "[]", "null", "{}", json.dumps({"format": 1})):
+    assert (caught.value.found, caught.value.expected) == (99, 2)
+    for broken in ("", "{", "[]", "null", "{}", json.dumps({"format": 2})):
         path.write_text(broken)
         with pytest.raises(IndexCorruptError):
             BM25Index.load(tmp_path)
