@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from hippo_lit.storage.ragged import Starts, counted, places, starts_of
 _BLOCK = 2048
 _MOST = 100  # of one entity's synonyms, as in HippoRAG 2, which keeps a bounded number of neighbours
 _WORK = 4_000_000  # comparisons made together
-_SHARED = 4  # n-grams that must be common before a pair is looked at in full
+_SHARED = 3  # n-grams that must be common before a pair is looked at in full
 _BITS = 22  # of the tables that n-grams are counted in
 _DIGITS = re.compile(r"\d+")
 
@@ -87,22 +88,22 @@ def by_spelling(names: Packed, threshold: float, new: NDArray[np.bool_] | None =
     short = (grams >> np.uint64(64 - _BITS)).astype(np.int32)
     frequency = np.bincount(short, minlength=1 << _BITS)
     probes, owner = _rarest(grams, short, start, asked, frequency, sizes - least + np.minimum(least, _SHARED))
+    fitting = np.ceil(threshold**2 * sizes - 1e-9), np.floor(sizes / max(threshold**2, 1e-9) + 1e-9)
+    fewest, most = (sizes if all_new else fitting[0])[owner], fitting[1][owner]
     index = _Index(grams, short, start, probes)
-    work = np.cumsum(frequency[(probes >> np.uint64(64 - _BITS)).astype(np.int64)])
+    first, last = index.ranges(probes, np.maximum(fewest, 1), most)
+    work = np.cumsum(last - first)
     found, at = [Pairs.none()], 0
     while at < len(probes):
-        last = int(np.searchsorted(work, (work[at - 1] if at else 0) + _WORK, side="right"))
-        last = int(np.searchsorted(owner, owner[min(max(last, at + 1), len(probes)) - 1], side="right"))
-        one, other, shared = index.sharing(probes[at:last], owner[at:last])
-        smaller, larger = np.minimum(sizes[one], sizes[other]), np.maximum(sizes[one], sizes[other])
-        likely = (shared >= np.minimum(least[one], _SHARED)) & (smaller >= threshold**2 * larger - 1e-9)
-        if all_new:
-            likely &= sizes[one] == smaller
+        end = int(np.searchsorted(work, (work[at - 1] if at else 0) + _WORK, side="right"))
+        end = int(np.searchsorted(owner, owner[min(max(end, at + 1), len(probes)) - 1], side="right"))
+        one, other, shared = index.sharing(owner[at:end], first[at:end], last[at:end])
+        likely = shared >= np.minimum(least[one], _SHARED)
         one, other = one[likely], other[likely]
         found.append(
             _verified(names, grams, start, np.minimum(one, other), np.maximum(one, other), threshold)
         )
-        at = last
+        at = end
     return _distinct(found)
 
 
@@ -173,7 +174,7 @@ def _rarest(
 
 
 class _Index:
-    """Which names hold an n-gram, for those that are looked for."""
+    """Which names hold an n-gram, by their sizes, for the n-grams that are looked for."""
 
     def __init__(
         self, grams: NDArray[np.uint64], short: NDArray[np.int32], start: Starts, probes: NDArray[np.uint64]
@@ -181,16 +182,31 @@ class _Index:
         wanted = np.zeros(1 << _BITS, dtype=np.bool_)
         wanted[(probes >> np.uint64(64 - _BITS)).astype(np.int64)] = True
         at = np.flatnonzero(wanted[short])
-        order = np.argsort(grams[at], kind="stable")
-        self._grams = grams[at[order]]
-        self._names = np.searchsorted(start, at[order], side="right") - 1
+        names = np.searchsorted(start, at, side="right") - 1
+        self._grams = np.unique(probes)
+        number = np.minimum(np.searchsorted(self._grams, grams[at]), len(self._grams) - 1)
+        known = self._grams[number] == grams[at]
+        names, number = names[known], number[known]
+        sizes = np.diff(start)
+        self._size = int(sizes.max()) + 1
+        keys = number * self._size + sizes[names]
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._names = keys[order], names[order]
+
+    def ranges(
+        self, probes: NDArray[np.uint64], fewest: NDArray[Any], most: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where the names that hold each probe stand, of those that have `fewest` to `most` n-grams."""
+        base = np.searchsorted(self._grams, probes) * self._size
+        limits = (np.minimum(limit, self._size - 1).astype(np.int64) for limit in (fewest, most))
+        low, high = (base + limit for limit in limits)
+        return np.searchsorted(self._keys, low), np.searchsorted(self._keys, high, side="right")
 
     def sharing(
-        self, probes: NDArray[np.uint64], owner: NDArray[np.int64]
+        self, owner: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """(a probe's owner, another name that holds it, how many of the probes it holds at most)."""
-        first = np.searchsorted(self._grams, probes)
-        counts = np.searchsorted(self._grams, probes, side="right") - first
+        """(a probe's owner, another name in the probe's range, in how many of the owner's it is)."""
+        counts = last - first
         at = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
         one, other = np.repeat(owner, counts), self._names[at]
         size = int(other.max(initial=0)) + 1
