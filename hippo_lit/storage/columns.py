@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
+from hippo_lit.storage.checked_file import CheckedFile, buffer, digest
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
 from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.string_column import StringColumn, encode, hash64
@@ -73,7 +74,7 @@ class ColumnWriter:
             for piece in values:
                 left -= piece.size
                 if piece.size:
-                    out.write(_buffer(piece.astype(dtype, copy=False)))
+                    out.write(buffer(piece.astype(dtype, copy=False)))
         if left:
             raise ValueError(f"the pieces of {name!r} do not add up to {shape}")
         self._files[file] |= {"dtype": dtype.str, "shape": shape}
@@ -99,7 +100,7 @@ class ColumnWriter:
     def _write_packed(self, name: str, values: Packed, *, lookup: bool) -> None:
         with self._create(f"{name}.utf8") as file:
             if values.data.size:
-                file.write(_buffer(values.data))
+                file.write(buffer(values.data))
         self._write_array(f"{name}.offsets.npy", values.offsets)
         if lookup:
             if values.hashes is None:
@@ -137,8 +138,8 @@ class ColumnWriter:
             raise ValueError(f"{name!r} is taken, or no name for a column ([a-z][a-z0-9_]*)")
         self._kinds[name] = kind
 
-    def _create(self, file: str) -> _CheckedFile:
-        return _CheckedFile(self._folder / file, self._files)
+    def _create(self, file: str) -> CheckedFile:
+        return CheckedFile(self._folder / file, self._files)
 
     def _write_array(self, file: str, values: NDArray[Any]) -> None:
         if values.dtype.hasobject:
@@ -179,7 +180,7 @@ class Columns:
         differing = []
         for file, expected in self._files.items():
             with reporting("read", self._folder / file), (self._folder / file).open("rb") as stream:
-                if hashlib.file_digest(stream, _digest).hexdigest() != expected["blake2b"]:
+                if hashlib.file_digest(stream, digest).hexdigest() != expected["blake2b"]:
                     differing.append(file)
         if differing:
             raise self._damaged(f"not what was written: {', '.join(sorted(differing))}")
@@ -271,39 +272,3 @@ class Columns:
 @dataclass(frozen=True, slots=True)
 class _Document:
     value: Any
-
-
-class _CheckedFile:
-    """A file being written; its size and checksum go into `entries` when it is closed."""
-
-    def __init__(self, path: Path, entries: dict[str, dict[str, Any]]) -> None:
-        self._path, self._entries = path, entries
-        self._size, self._hash = 0, _digest()
-
-    def write(self, data: bytes | memoryview) -> int:
-        self._size += len(data)
-        self._hash.update(data)
-        with reporting("write", self._path):
-            return self._file.write(data)
-
-    def __enter__(self) -> _CheckedFile:
-        with reporting("write", self._path):
-            self._file = self._path.open("wb")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        with reporting("write", self._path):
-            self._file.close()  # flushes: a full disk may show only here
-        self._entries[self._path.name] = {"bytes": self._size, "blake2b": self._hash.hexdigest()}
-
-
-def _buffer(values: NDArray[Any]) -> memoryview:
-    """The bytes of an array that is not empty, without a copy where they lie in order."""
-    contiguous: Any = np.ascontiguousarray(values)
-    return memoryview(contiguous).cast("B")
-
-
-def _digest() -> hashlib.blake2b:
-    return hashlib.blake2b(digest_size=16)

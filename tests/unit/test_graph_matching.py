@@ -89,9 +89,9 @@ def test_time_grows_with_the_text_alone(unit: str) -> None:
         calls += 1
 
     def seconds(length: int) -> float:
-        began = time.perf_counter()
+        began = time.process_time()
         assert list(matches((unit * length)[:length], lookup)) == []
-        return time.perf_counter() - began
+        return time.process_time() - began
 
     seconds(1000)
     assert seconds(100_000) < 2
