@@ -5,20 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hippo_lit.graph.alike import NGrams, candidates_among, candidates_of, may_share, ngrams, signatures
 from hippo_lit.storage.packed import Packed
-from hippo_lit.storage.ragged import Starts, counted, places, starts_of
+from hippo_lit.storage.ragged import places, starts_of
 
 _BLOCK = 2048
 _MOST = 100  # of one entity's synonyms, as in HippoRAG 2, which keeps a bounded number of neighbours
-_WORK = 4_000_000  # comparisons made together
-_SHARED = 3  # n-grams that must be common before a pair is looked at in full
-_BITS = 22  # of the tables that n-grams are counted in
 _DIGITS = re.compile(r"\d+")
 
 
@@ -73,42 +70,24 @@ def by_spelling(names: Packed, threshold: float, new: NDArray[np.bool_] | None =
     They share n-grams, of 3 and 4 characters within words, such that shared / sqrt(own · other's) is at
     least `threshold`, and hold the same numbers ("Trellis 2" is not "Trellis"). So whether two names are
     alike depends on the two alone. Joins "transformer" to "transformers", not "car" to "automobile".
-
-    Two names of s and r ≥ s n-grams that are alike share at least threshold · s; a name of s shares at least
-    threshold² · s with any name that is alike. Whoever shares n of s shares m of every s - n + m of them
-    (Bayardo, Ma and Srikant 2007, for m = 1), so it is enough to look up a name's rarest.
     """
-    grams, start = _ngrams(names)
-    sizes = np.diff(start)
-    asked = np.flatnonzero(sizes > 0 if new is None else (sizes > 0) & new)
+    grams = ngrams(names)
+    there = grams.sizes > 0
+    asked = np.flatnonzero(there if new is None else there & new)
     if not len(asked):
         return Pairs.none()
-    all_new = len(asked) == np.count_nonzero(sizes)  # then each pair is found from its smaller name
-    least = np.ceil((threshold if all_new else threshold**2) * sizes - 1e-9).astype(np.int64)
-    short = (grams >> np.uint64(64 - _BITS)).astype(np.int32)
-    frequency = np.bincount(short, minlength=1 << _BITS)
-    probes, owner = _rarest(grams, short, start, asked, frequency, sizes - least + np.minimum(least, _SHARED))
-    fitting = np.ceil(threshold**2 * sizes - 1e-9), np.floor(sizes / max(threshold**2, 1e-9) + 1e-9)
-    fewest, most = (sizes if all_new else fitting[0])[owner], fitting[1][owner]
-    index = _Index(grams, short, start, probes)
-    first, last = index.ranges(probes, np.maximum(fewest, 1), most)
-    work = np.cumsum(last - first)
-    found, at = [Pairs.none()], 0
-    while at < len(probes):
-        end = int(np.searchsorted(work, (work[at - 1] if at else 0) + _WORK, side="right"))
-        end = int(np.searchsorted(owner, owner[min(max(end, at + 1), len(probes)) - 1], side="right"))
-        one, other, shared = index.sharing(owner[at:end], first[at:end], last[at:end])
-        likely = shared >= np.minimum(least[one], _SHARED)
+    every = len(asked) == np.count_nonzero(there)
+    candidates = candidates_among(grams, threshold) if every else candidates_of(grams, asked, threshold)
+    signature, found = signatures(grams), [Pairs.none()]
+    for one, other in candidates:
+        likely = may_share(signature, grams.sizes, one, other, threshold)
         one, other = one[likely], other[likely]
-        found.append(
-            _verified(names, grams, start, np.minimum(one, other), np.maximum(one, other), threshold)
-        )
-        at = end
+        found.append(_verified(names, grams, np.minimum(one, other), np.maximum(one, other), threshold))
     return _distinct(found)
 
 
 def _distinct(found: Sequence[Pairs]) -> Pairs:
-    """All of these pairs, each once: two new names find one another from both sides."""
+    """All of these pairs, each once: many were found more than once."""
     a, b = (np.concatenate([getattr(pairs, name) for pairs in found]) for name in ("a", "b"))
     similarity = np.concatenate([pairs.similarity for pairs in found])
     order = np.lexsort((b, a))
@@ -118,118 +97,20 @@ def _distinct(found: Sequence[Pairs]) -> Pairs:
     return Pairs(a[first], b[first], similarity[first])
 
 
-def _ngrams(names: Packed) -> tuple[NDArray[np.uint64], Starts]:
-    """A hash for each run of 3 or 4 characters within a word (the spaces around it count), name by name."""
-    points, lengths = _padded(names)
-    c = points.astype(np.uint64)
-    inside = c[1:-1] != 32
-    three = np.flatnonzero(inside)
-    four = np.flatnonzero(inside[:-1] & inside[1:])
-    mix, other = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
-    packed = (c[:-2] << np.uint64(42)) | (c[1:-1] << np.uint64(21)) | c[2:]
-    values = np.concatenate([packed[three] * mix, packed[four] * other + (c[four + 3] + np.uint64(1)) * mix])
-    values = (values ^ (values >> np.uint64(29))) * other
-    ends = np.cumsum(lengths)
-    owner = np.searchsorted(ends, np.concatenate([three, four]), side="right")
-    order = np.argsort(owner, kind="stable")
-    return values[order], starts_of(np.bincount(owner, minlength=len(lengths)))
-
-
-def _padded(names: Packed) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The characters of all names, each name between two spaces, and how many each has so."""
-    data = names.data.tobytes().decode("utf-8", "surrogatepass")
-    points = np.frombuffer(data.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    leading = np.concatenate([[0], np.cumsum((names.data & 0xC0) != 0x80)])  # UTF-8's first bytes
-    offsets = leading[names.offsets]
-    lengths = np.diff(offsets) + 2
-    padded = np.full(int(lengths.sum()), 32, dtype=np.uint32)
-    padded[places(starts_of(lengths) + 1, np.arange(len(names)))[_kept(lengths)]] = points
-    return padded, lengths
-
-
-def _kept(lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """All places of rows of these lengths but the last two of each."""
-    kept = np.ones(int(lengths.sum()), dtype=np.bool_)
-    ends = np.cumsum(lengths)
-    kept[ends - 1] = kept[ends - 2] = False
-    return kept
-
-
-def _rarest(
-    grams: NDArray[np.uint64],
-    short: NDArray[np.int32],
-    start: Starts,
-    asked: NDArray[np.int64],
-    frequency: NDArray[np.int64],
-    enough: NDArray[np.int64],
-) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Of each name asked for its `enough` rarest n-grams, and the name each is of, by name."""
-    at = places(start, asked)
-    sizes = np.diff(start)[asked]
-    owner = np.repeat(np.arange(len(asked)), sizes)
-    order = np.lexsort((frequency[short[at]], owner))
-    rank = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    chosen = rank < enough[asked][owner]
-    return grams[at[order[chosen]]], asked[owner[chosen]]
-
-
-class _Index:
-    """Which names hold an n-gram, by their sizes, for the n-grams that are looked for."""
-
-    def __init__(
-        self, grams: NDArray[np.uint64], short: NDArray[np.int32], start: Starts, probes: NDArray[np.uint64]
-    ) -> None:
-        wanted = np.zeros(1 << _BITS, dtype=np.bool_)
-        wanted[(probes >> np.uint64(64 - _BITS)).astype(np.int64)] = True
-        at = np.flatnonzero(wanted[short])
-        names = np.searchsorted(start, at, side="right") - 1
-        self._grams = np.unique(probes)
-        number = np.minimum(np.searchsorted(self._grams, grams[at]), len(self._grams) - 1)
-        known = self._grams[number] == grams[at]
-        names, number = names[known], number[known]
-        sizes = np.diff(start)
-        self._size = int(sizes.max()) + 1
-        keys = number * self._size + sizes[names]
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._names = keys[order], names[order]
-
-    def ranges(
-        self, probes: NDArray[np.uint64], fewest: NDArray[Any], most: NDArray[Any]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the names that hold each probe stand, of those that have `fewest` to `most` n-grams."""
-        base = np.searchsorted(self._grams, probes) * self._size
-        limits = (np.minimum(limit, self._size - 1).astype(np.int64) for limit in (fewest, most))
-        low, high = (base + limit for limit in limits)
-        return np.searchsorted(self._keys, low), np.searchsorted(self._keys, high, side="right")
-
-    def sharing(
-        self, owner: NDArray[np.int64], first: NDArray[np.int64], last: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """(a probe's owner, another name in the probe's range, in how many of the owner's it is)."""
-        counts = last - first
-        at = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-        one, other = np.repeat(owner, counts), self._names[at]
-        size = int(other.max(initial=0)) + 1
-        keys, shared = counted((one * size + other)[one != other])
-        one, other = np.divmod(keys, size)
-        return one, other, shared
-
-
 def _verified(
     names: Packed,
-    grams: NDArray[np.uint64],
-    start: Starts,
+    grams: NGrams,
     a: NDArray[np.int64],
     b: NDArray[np.int64],
     threshold: float,
 ) -> Pairs:
     """Those pairs that are alike, by counting."""
-    sizes = np.diff(start)
+    sizes = grams.sizes
     found = [Pairs.none()]
     for at in range(0, len(a), _BLOCK * 32):
         left, right = a[at : at + _BLOCK * 32], b[at : at + _BLOCK * 32]
         involved, inverse = np.unique(np.concatenate([left, right]), return_inverse=True)
-        distinct, column = np.unique(grams[places(start, involved)], return_inverse=True)
+        distinct, column = np.unique(grams.values[places(grams.start, involved)], return_inverse=True)
         rows = sparse.csr_matrix(
             (np.ones(len(column), dtype=np.int32), column, starts_of(sizes[involved])),
             shape=(len(involved), len(distinct)),

@@ -326,7 +326,7 @@ def test_an_index_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_no_space_left_while_publishing(lit: HippoLit, monkeypatch: pytest.MonkeyPatch) -> None:
     lit.add(PAPERS)
     before = sorted(entry.name for entry in (lit.path / "snapshots").iterdir())
-    real = columns_module._CheckedFile.write
+    real = columns_module.CheckedFile.write
 
     def full(self: Any, data: bytes) -> int:
         if "edge_" in self._path.name:
@@ -335,7 +335,7 @@ def test_no_space_left_while_publishing(lit: HippoLit, monkeypatch: pytest.Monke
         return real(self, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr(columns_module._CheckedFile, "write", full)
+        patch.setattr(columns_module.CheckedFile, "write", full)
         with pytest.raises(StoreError, match="Free some space"):
             lit.add([Paper("new", "New", "New words.")])
     assert sorted(entry.name for entry in (lit.path / "snapshots").iterdir()) == before

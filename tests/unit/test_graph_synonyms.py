@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from hippo_lit.graph import synonyms
+from hippo_lit.graph import alike, synonyms
 from hippo_lit.graph.synonyms import Pairs, by_embedding, by_spelling, nearest
 from hippo_lit.storage.packed import Packed
 
@@ -45,7 +45,7 @@ def by_hand(keys: list[str], threshold: float) -> list[tuple[int, int, float]]:
 @pytest.fixture(params=[1, 3, 2048])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(synonyms, "_BLOCK", request.param)
-    monkeypatch.setattr(synonyms, "_WORK", request.param)
+    monkeypatch.setattr(alike, "_WORK", 100 * request.param)
     return int(request.param)
 
 
@@ -80,8 +80,22 @@ def test_spellings() -> None:
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.6, 0.8, 1.0])
 def test_every_pair_is_found(threshold: float) -> None:
     rng = random.Random(3)
-    parts = ["graph", "graphs", "net", "network", "é", "x", "12", "of", "learn", "learning", "aaaa"]
-    keys = [" ".join(rng.choices(parts, k=rng.randint(1, 3))) for _ in range(30)]
+    parts = [
+        "aaaa aaaa",
+        "aaaaa",
+        "graph",
+        "graphs",
+        "net",
+        "network",
+        "é",
+        "x",
+        "12",
+        "of",
+        "learn",
+        "learning",
+        "aaaa",
+    ]
+    keys = [" ".join(rng.choices(parts, k=rng.randint(1, 3))) for _ in range(60)]
     found, expected = spelled(keys, threshold), by_hand(keys, threshold)
     assert [(a, b) for a, b, _ in found] == [(a, b) for a, b, _ in expected]
     assert [value for *_, value in found] == pytest.approx([value for *_, value in expected])
