@@ -53,6 +53,7 @@ class HippoLit(Asking):
         self.path = path
         self.settings = settings
         self.store = store
+        prompts = prompts if prompts is not None else settings.prompts.path
         own_chat = chat if chat is not None else assemble.make_chat(settings)
         own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
         self._made = [model for model in (own_chat, own_embedder) if model not in (chat, embedder)]
@@ -76,9 +77,9 @@ class HippoLit(Asking):
         """Open the index in folder `path`, made if absent unless `create` is False.
 
         `embedder` and `chat` take the place of those that `settings` describe; `prompts` is a folder that
-        takes the place of the shipped one. An index made with another embedder is found out when a query
-        needs vectors. A write waits `wait_s` (≥ 0) seconds for another writer to finish. Raises
-        IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
+        takes the place of the shipped one, and of `prompts.path`. An index made with another embedder is
+        found out when a query needs vectors. A write waits `wait_s` (≥ 0) seconds for another writer to
+        finish. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
         """
         folder = Path(path).expanduser()
         if create and not read_only:

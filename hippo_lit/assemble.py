@@ -249,6 +249,11 @@ def make_stages(
     return lambda name: (_staged(guarded, cache, name), load_prompt(folder / name))
 
 
+def tuning_chat(chat: ChatModel, cache: Cache, guard: Guard) -> ChatModel:
+    """`chat` for trying prompts out: within the guard's budget, replies kept, usage counted as "tune"."""
+    return _staged(_guarded(chat, guard), cache, "tune")
+
+
 def make_services(settings: Settings) -> Services:
     """The paper services of `[sources]`; close them after use."""
     from hippo_lit.sources.live.services import Services

@@ -241,6 +241,12 @@ class CacheSettings(_Section):
     path: Path | None = None
 
 
+class PromptSettings(_Section):
+    """The folder of prompts that takes the place of the shipped ones; `hippo-lit prompt new` makes it."""
+
+    path: Path | None = None
+
+
 class Settings(_Section):
     """Everything that can be set, by section."""
 
@@ -254,6 +260,7 @@ class Settings(_Section):
     rank: RankSettings = RankSettings()
     retrieve: RetrieveSettings = RetrieveSettings()
     cache: CacheSettings = CacheSettings()
+    prompts: PromptSettings = PromptSettings()
     sources: SourcesSettings = SourcesSettings()
     lexical: LexicalSettings = LexicalSettings()
     bm25: Bm25Settings = Bm25Settings()

@@ -16,9 +16,12 @@ from hippo_lit.cli import (
     expand,
     index,
     info,
+    label,
     prior_art,
+    prompt,
     search,
     show,
+    tune,
 )
 from hippo_lit.cli.group import Group
 
@@ -26,7 +29,7 @@ EPILOG = """
 \b
 Exit codes
   0    done
-  1    a check of `doctor` or `eval --fail-if` failed, or an error of no other
+  1    a check of `doctor`, `prompt check` or `eval --fail-if` failed, or an error of no other
        kind; also when the program that reads the output went away
   2    wrong use: an option, a setting, a prompt, a package not installed
   3    a file or record cannot be read, or there is no such paper
@@ -85,3 +88,6 @@ app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command("eval")(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(label.label)
+app.add_typer(prompt.app, name="prompt")
+app.add_typer(tune.app, name="tune")

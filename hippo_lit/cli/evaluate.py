@@ -130,7 +130,7 @@ def evaluate(
     names = check_measures([*measures.replace(",", " ").split(), *(gate.measure for gate in gates)])
     planned = plan(
         check_modes(part.strip() for part in systems.split(",") if part.strip()),
-        _settings(configs, overrides),
+        settings_of(configs, overrides),
         ablate=ablate,
         sweeps=[parse_sweep(text) for text in sweep or ()],
     )
@@ -138,7 +138,7 @@ def evaluate(
     chosen = _baseline(baseline, labels)
     for gate in gates:
         _known(gate.system, labels, "--fail-if")
-    data = _load(dataset, split, index)
+    data = load_set(dataset, split, index)
     temporary = store is None and out is None
     with TemporaryDirectory(prefix="hippo-lit-") if temporary else nullcontext("") as place:
         folder = store or (out / "store" if out is not None else Path(place))
@@ -205,7 +205,7 @@ def _finish(
         raise typer.Exit(EXIT_GATE)
 
 
-def _settings(configs: list[str] | None, overrides: list[str] | None) -> list[tuple[str, Settings]]:
+def settings_of(configs: list[str] | None, overrides: list[str] | None) -> list[tuple[str, Settings]]:
     """Every configuration with its name. Raises ConfigError where two have one name."""
     from hippo_lit.config import load_settings
     from hippo_lit.errors import ConfigError
@@ -221,7 +221,8 @@ def _settings(configs: list[str] | None, overrides: list[str] | None) -> list[tu
     return list(found.items())
 
 
-def _load(dataset: str, split: str, index: Path | None) -> Dataset:
+def load_set(dataset: str, split: str, index: Path | None) -> Dataset:
+    """The set that `dataset` names, over the papers of `index` where that is given."""
     from hippo_lit.evaluate.load import load_dataset
 
     if index is None:

@@ -59,29 +59,29 @@ def evaluation(
 
 def measures(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """One system a row; each measure in percent with its interval, and milliseconds."""
-    table = _table("system", *names, "ms", "ms, 95%")
+    shown = table("system", *names, "ms", "ms, 95%")
     for summary in summaries:
-        cells = [_with_interval(summary.measures[name]) for name in names]
+        cells = [with_interval(summary.measures[name]) for name in names]
         times = [f"{1000 * seconds:,.1f}" for seconds in (summary.median_s, summary.p95_s)]
-        table.add_row(printable(summary.label), *cells, *times)
-    return table
+        shown.add_row(printable(summary.label), *cells, *times)
+    return shown
 
 
 def by_tag(summaries: Sequence[Summary], name: str) -> Table:
     """One system a row, one tag with its number of queries a column, in percent."""
     tags = {tag: by[name].queries for tag, by in summaries[0].tags.items() if by[name].queries}
-    table = _table("system", *(f"{printable(tag)} ({queries})" for tag, queries in tags.items()))
+    shown = table("system", *(f"{printable(tag)} ({queries})" for tag, queries in tags.items()))
     for summary in summaries:
-        table.add_row(printable(summary.label), *(_percent(summary.tags[tag][name].mean) for tag in tags))
-    return table
+        shown.add_row(printable(summary.label), *(percent(summary.tags[tag][name].mean) for tag in tags))
+    return shown
 
 
 def compared(rows: Sequence[Comparison]) -> Table:
     """One comparison a row; differences in points (percent)."""
-    table = _table("system", "measure", "points", "95% interval", "p", "p, Holm", "better", "same", "worse")
+    shown = table("system", "measure", "points", "95% interval", "p", "p, Holm", "better", "same", "worse")
     for row in rows:
         star = " *" if row.p_holm < REAL else ""
-        table.add_row(
+        shown.add_row(
             printable(row.other),
             row.measure,
             f"{100 * row.difference:+.1f}{star}",
@@ -92,19 +92,19 @@ def compared(rows: Sequence[Comparison]) -> Table:
             str(row.ties),
             str(row.losses),
         )
-    return table
+    return shown
 
 
 def filters(summaries: Sequence[Summary]) -> Table:
     """Figures of the fact filter, in percent; see `evaluate.filtering`."""
-    table = _table(
+    shown = table(
         "system", "precision", "recall", "F1", "gold offered", "matched back", "empty", "empty, rightly"
     )
     for summary in summaries:
         if (f := summary.filter) is not None:
             figures = (f.precision, f.recall, f.f1, f.offered, f.matched_back, f.empty, f.empty_right)
-            table.add_row(printable(summary.label), *(_percent(value) for value in figures))
-    return table
+            shown.add_row(printable(summary.label), *(percent(value) for value in figures))
+    return shown
 
 
 def moved(base: Run, other: Run, found: Sequence[Move], measure: str) -> Iterator[RenderableType]:
@@ -113,7 +113,7 @@ def moved(base: Run, other: Run, found: Sequence[Move], measure: str) -> Iterato
     for move in found:
         query = queries[move.query_id]
         yield Text(f"\n{printable(query.id)}  {shorten(query.text, 90)}", "bold").append(
-            f"  {measure} {_percent(move.base)} → {_percent(move.other)}", "not bold cyan"
+            f"  {measure} {percent(move.base)} → {percent(move.other)}", "not bold cyan"
         )
         for run in (base, other):
             answer = run.answers[query.id]
@@ -145,22 +145,25 @@ def _ranking(answer: Answered, query: Query) -> Table:
     return rows
 
 
-def _table(*columns: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+def table(*columns: str) -> Table:
+    """A plain table, its first column to the left, the others to the right."""
+    shown = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for number, column in enumerate(columns):
-        table.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=not number)
-    return table
+        shown.add_column(column, justify="right" if number else "left", overflow="fold", no_wrap=not number)
+    return shown
 
 
 def _title(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def _with_interval(figure: Figure) -> str:
+def with_interval(figure: Figure) -> str:
+    """In percent."""
     if figure.mean != figure.mean:
         return "–"
     return f"{100 * figure.mean:.1f} ({100 * figure.low:.0f}–{100 * figure.high:.0f})"
 
 
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """In percent; a dash for what is not known."""
     return "–" if value is None or value != value else f"{100 * value:.1f}"

@@ -60,7 +60,7 @@ def compare_runs(
     before, *after = (per_query(run.queries, run.rankings, measures) for run in (base, *others))
     for measure in measures:
         rows = [
-            _compared((base.label, other.label), measure, before[measure], values[measure], seed)
+            compare_values((base.label, other.label), measure, before[measure], values[measure], seed=seed)
             for other, values in zip(others, after, strict=True)
         ]
         corrected = holm([row.p for row in rows])
@@ -102,9 +102,15 @@ def choose(runs: Sequence[Run], label: str) -> Run:
     )
 
 
-def _compared(
-    labels: tuple[str, str], measure: str, a: Mapping[str, float], b: Mapping[str, float], seed: int
+def compare_values(
+    labels: tuple[str, str],
+    measure: str,
+    a: Mapping[str, float],
+    b: Mapping[str, float],
+    *,
+    seed: int = SEED,
 ) -> Comparison:
+    """`b` against `a`, paired by key; both have the same keys. `p_holm` is `p`: one comparison."""
     differences = [b[query] - a[query] for query in a]
     low, high = bootstrap_interval(differences, seed=seed)
     p = randomisation_test(differences, seed=seed)

@@ -66,7 +66,7 @@ class Runner:
             if system.label not in done:
                 groups.setdefault(index_key(system.settings), []).append(system)
         for group in groups.values():
-            with self._opened(group[0].settings) as (folder, embedder):
+            with self.opened(group[0].settings) as (folder, embedder):
                 self._embed_queries(embedder)
                 for system in group:
                     info = self._info(system, keys[system.label], fingerprint)
@@ -105,8 +105,8 @@ class Runner:
     # -- the index
 
     @contextmanager
-    def _opened(self, settings: Settings) -> Iterator[tuple[Path, Embedder]]:
-        """The folder of an index that serves `settings`, and the embedder for its queries."""
+    def opened(self, settings: Settings) -> Iterator[tuple[Path, Embedder]]:
+        """The folder of an index that serves `settings`, built where need be, and its queries' embedder."""
         self.store.mkdir(parents=True, exist_ok=True)
         sharing = self._sharing(settings)
         plain = self._embedder(settings)
@@ -145,9 +145,9 @@ class Runner:
 
     def _embedder(self, settings: Settings) -> Embedder:
         """Made once for all systems that embed alike, since weights take seconds to load."""
-        key = settings.embedding.model_dump_json()
+        key = f"{settings.embedding.model_dump_json()} {settings.prompts.path}"
         if key not in self._embedders:
-            self._embedders[key] = assemble.make_embedder(settings)
+            self._embedders[key] = assemble.make_embedder(settings, settings.prompts.path)
         return self._embedders[key]
 
     def _embed_queries(self, embedder: Embedder) -> None:
@@ -161,7 +161,7 @@ class Runner:
     # -- what identifies a run
 
     def _key(self, system: System, fingerprint: str) -> str:
-        prompts = prompt_hashes()
+        prompts = prompt_hashes(system.settings.prompts.path)
         parts = (
             [f"{name} {digest}" for name, digest in prompts.items()]
             if system.settings.llm.kind != "none"
@@ -180,16 +180,16 @@ class Runner:
             key,
             self.depth,
             settings.model_dump(mode="json", exclude={"sources"}),
-            prompt_hashes(),
+            prompt_hashes(settings.prompts.path),
             versions(),
             settings.llm.seed,
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
 
 
-def prompt_hashes() -> dict[str, str]:
-    """A hash for each prompt folder and each one-line instruction."""
-    folder = prompts_dir()
+def prompt_hashes(prompts: Path | None = None) -> dict[str, str]:
+    """A hash for each prompt folder and each one-line instruction, of the shipped ones or a folder's."""
+    folder = prompts_dir(prompts)
     found = {path.stem: content_hash(path.read_text("utf-8")) for path in sorted(folder.glob("*.md"))}
     found |= {path.parent.name: load_prompt(path.parent).hash for path in sorted(folder.glob("*/system.md"))}
     return found

@@ -32,12 +32,12 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 
 _READS: Mapping[Mode, tuple[str, ...]] = {
     "bm25": ("bm25", "extract.passage_chars"),
-    "dense": ("embedding", "extract.passage_chars", "retrieve"),
-    "hybrid": ("embedding", "bm25", "hybrid", "extract.passage_chars", "retrieve"),
+    "dense": ("embedding", "extract.passage_chars", "retrieve", "prompts"),
+    "hybrid": ("embedding", "bm25", "hybrid", "extract.passage_chars", "retrieve", "prompts"),
     "lexical": ("lexical",),
     "hippo": (
         "embedding", "llm", "extract", "filter", "graph", "seeds", "ppr", "rank", "retrieve",
-        "bm25", "hybrid",
+        "bm25", "hybrid", "prompts",
     ),
 }  # fmt: skip
 
@@ -65,6 +65,7 @@ def index_key(settings: Settings) -> str:
         "embedding": settings.embedding.model_dump(mode="json"),
         "extract": settings.extract.model_dump(mode="json"),
         "llm": settings.llm.model_dump(mode="json") if settings.extract.kind == "llm" else None,
+        "prompts": str(settings.prompts.path),
     }
     return content_hash(json.dumps(built, sort_keys=True))
 

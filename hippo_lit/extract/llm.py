@@ -103,7 +103,7 @@ class LLMExtractor:
         try:
             read = read_reply(reply.text)
             if not (cut or read.broken_off):
-                yield _found(read)
+                yield read_extraction(read)
                 return
             forget_reply(self._chat, messages, schema=SCHEMA)
         except UnreadableReplyError as e:
@@ -120,7 +120,7 @@ class LLMExtractor:
         return ChatModelError(message, model=self._chat.name, status=None, kind=kind)
 
 
-def _found(reply: ReadReply) -> tuple[list[str], list[Fact]]:
+def read_extraction(reply: ReadReply) -> tuple[list[str], list[Fact]]:
     """Entities and facts of a complete reply. Raises UnreadableReplyError where it has neither key."""
     entity_values, triple_values = reply.member(*ENTITY_KEYS), reply.member(*TRIPLE_KEYS)
     for value in reply.lists:  # no dict around them: a list of texts is entities, other lists are triples

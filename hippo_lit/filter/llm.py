@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 from typing import Any
@@ -61,43 +62,92 @@ class LLMFilter:
         """
         if not candidates:
             return FilterOutcome(())
-        data = {
-            "question": clean(question[:MAX_QUESTION_CHARS]),
-            "limit": self._max_facts,
-            "candidates": [[c.fact.subject, c.fact.relation, c.fact.object] for c in candidates],
-        }
-        messages = self._prompt.render(data=data)
+        messages = self._prompt.render(data=request(question, candidates, self._max_facts))
         reply = self._chat.complete(messages, schema=SCHEMA)
         try:
-            texts = _facts(read_reply(reply.text))
+            found = read_matches(reply.text, candidates, cutoff=self._cutoff, max_facts=self._max_facts)
         except UnreadableReplyError as e:
             forget_reply(self._chat, messages, schema=SCHEMA)
             kind = "truncated" if reply.finish_reason == "length" else "unreadable"
             message = f"the fact filter's reply cannot be used: {e}"
             raise ChatModelError(message, model=self._chat.name, status=None, kind=kind) from e
-        return self._match(texts, candidates)
+        return outcome(found)
 
-    def _match(self, texts: Sequence[str], candidates: Sequence[ScoredFact]) -> FilterOutcome:
-        forms: dict[str, int] = {}
-        for i, candidate in enumerate(candidates):
-            forms.setdefault(_form(candidate.fact.text), i)
-        kept: dict[int, float] = {}
-        unmatched: dict[str, None] = {}
-        for text in texts:
-            form = _form(text)
-            close = [form] if form in forms else get_close_matches(form, forms, n=1, cutoff=self._cutoff)
-            if not close:
-                unmatched[text] = None
-            elif (index := forms[close[0]]) not in kept and len(kept) < self._max_facts:
-                kept[index] = SequenceMatcher(None, close[0], form).ratio()
-        return FilterOutcome(tuple(kept), tuple(unmatched), tuple(kept.values()))
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A fact of a reply, and what became of it.
+
+    `candidate` is the index of the candidate that it is, or resembles most; `similarity`, in [0, 1], how
+    much. `dropped` says why it is not kept; "" where it is.
+    """
+
+    text: str
+    candidate: int
+    similarity: float
+    dropped: str = ""
+
+
+UNMATCHED, REPEATED, OVER = "resembles no candidate", "kept already", "over the limit"
+
+
+def request(question: str, candidates: Sequence[ScoredFact], max_facts: int) -> dict[str, Any]:
+    """What the prompt's $data holds."""
+    return {
+        "question": clean(question[:MAX_QUESTION_CHARS]),
+        "limit": max_facts,
+        "candidates": [[c.fact.subject, c.fact.relation, c.fact.object] for c in candidates],
+    }
+
+
+def read_matches(
+    reply: str, candidates: Sequence[ScoredFact], *, cutoff: float, max_facts: int
+) -> tuple[Match, ...]:
+    """Each fact of a reply in its order, matched back. Raises UnreadableReplyError, and ValueError where
+    there is no candidate.
+    """
+    forms: dict[str, int] = {}
+    for i, candidate in enumerate(candidates):
+        forms.setdefault(_form(candidate.fact.text), i)
+    found: list[Match] = []
+    kept: set[int] = set()
+    for text in _facts(read_reply(reply), forms):
+        form = _form(text)
+        close = [form] if form in forms else get_close_matches(form, forms, n=1, cutoff=cutoff)
+        nearest = close[0] if close else max(forms, key=lambda known: _ratio(known, form))
+        index = forms[nearest]
+        if not close:
+            dropped = UNMATCHED
+        elif index in kept:
+            dropped = REPEATED
+        else:
+            dropped = OVER if len(kept) >= max_facts else ""
+        if not dropped:
+            kept.add(index)
+        found.append(Match(text, index, _ratio(nearest, form), dropped))
+    return tuple(found)
+
+
+def outcome(matches: Sequence[Match]) -> FilterOutcome:
+    """What a reply keeps."""
+    kept = [match for match in matches if not match.dropped]
+    unmatched = dict.fromkeys(match.text for match in matches if match.dropped == UNMATCHED)
+    return FilterOutcome(
+        tuple(match.candidate for match in kept),
+        tuple(unmatched),
+        tuple(match.similarity for match in kept),
+    )
+
+
+def _ratio(a: str, b: str) -> float:
+    return SequenceMatcher(None, a, b).ratio()
 
 
 def _form(text: str) -> str:
     return normalise(text) or clean(text)
 
 
-def _facts(reply: ReadReply) -> list[str]:
+def _facts(reply: ReadReply, known: Collection[str]) -> list[str]:
     """The reply's facts as texts, best first. Raises UnreadableReplyError where it lists none at all."""
     listed: list[Any] = reply.member(*KEYS)[-1:] or reply.lists
     if not listed:
@@ -106,13 +156,13 @@ def _facts(reply: ReadReply) -> list[str]:
         raise UnreadableReplyError("it is JSON, but holds no list of facts")
     if not all(value is None or isinstance(value, list | dict) for value in listed):
         raise UnreadableReplyError("its facts are not a list")
-    texts = list(dict.fromkeys(islice(_texts(listed, 0), MAX_REPLY_FACTS)))
+    texts = list(dict.fromkeys(islice(_texts(listed, known, 0), MAX_REPLY_FACTS)))
     if not texts and reply.broken_off:
         raise UnreadableReplyError("it breaks off before the first fact")
     return texts
 
 
-def _texts(value: object, depth: int) -> Iterator[str]:
+def _texts(value: object, known: Collection[str], depth: int) -> Iterator[str]:
     """Facts in whatever shape: only what matches a candidate is kept, so any arity may be tried."""
     if isinstance(value, str):
         if text := field(value):
@@ -121,9 +171,12 @@ def _texts(value: object, depth: int) -> Iterator[str]:
         yield from (fact.text for fact in triples(value)[0])
     elif isinstance(value, list) and depth <= MAX_NESTING:
         fields = [field(item) for item in value]
-        sentences = all(text.count(" ") > 1 for text in fields)  # whole facts rather than parts of one
+        joined = " ".join(text for text in fields if text)
+        # Three long texts are a fact where facts stand, or where a candidate says so; else each is a fact.
+        whole = len(fields) == 3 and (depth > 1 or _form(joined) in known)
+        sentences = not whole and all(text.count(" ") > 1 for text in fields)
         if sentences or any(isinstance(item, list | dict) for item in value):
             for item in value:
-                yield from _texts(item, depth + 1)
+                yield from _texts(item, known, depth + 1)
         elif any(fields):
-            yield " ".join(text for text in fields if text)
+            yield joined

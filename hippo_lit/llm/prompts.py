@@ -91,6 +91,24 @@ def load_prompt(folder: str | Path) -> Prompt:
     return replace(prompt, demos=_demos(demos, prompt.variables)) if demos.exists() else prompt
 
 
+def write_prompt(prompt: Prompt, folder: Path) -> None:
+    """Write a prompt's files into `folder`, which is made; what `load_prompt` reads has the same hash.
+
+    Raises OSError.
+    """
+    folder.mkdir(parents=True)
+    (folder / "system.md").write_text(_unix(prompt.system).strip() + "\n", "utf-8")
+    (folder / "user.md").write_text(_unix(prompt.user).strip() + "\n", "utf-8")
+    if prompt.demos:
+        lines = (
+            json.dumps({"input": dict(d.input), "output": d.output}, ensure_ascii=False) for d in prompt.demos
+        )
+        # A lone surrogate has no place in UTF-8: what a model was sent of it was a question mark, too.
+        (folder / "demos.jsonl").write_bytes(
+            "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
+        )
+
+
 def load_instruction(path: str | Path) -> str:
     """The one line of an instruction file. Raises PromptError where it is missing, empty or longer."""
     text = _read(Path(path)).strip()
@@ -107,10 +125,12 @@ def as_data(value: object) -> str:
 
 def _demos(path: Path, variables: frozenset[str]) -> tuple[Demo, ...]:
     lines = enumerate(_read(path).split("\n"), start=1)
-    return tuple(_demo(path, number, line, variables) for number, line in lines if line.strip())
+    return tuple(read_demo(path, number, line, variables) for number, line in lines if line.strip())
 
 
-def _demo(path: Path, number: int, line: str, variables: frozenset[str]) -> Demo:
+def read_demo(path: Path, number: int, line: str, variables: frozenset[str]) -> Demo:
+    """One line of a demos.jsonl. Raises PromptError (path, line)."""
+
     def bad(what: str) -> PromptError:
         return PromptError(f"{path}, line {number}: {what}", path=str(path), line=number)
 

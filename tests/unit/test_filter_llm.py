@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hippo_lit.errors import ChatModelError, PromptError
-from hippo_lit.filter.llm import LLMFilter
+from hippo_lit.filter.llm import OVER, REPEATED, UNMATCHED, LLMFilter, read_matches
 from hippo_lit.llm.prompts import Prompt, load_prompt
 from hippo_lit.models.chat_cache import CachedChat
 from hippo_lit.models.usage import MeteredChat
@@ -190,3 +190,38 @@ def test_wrong_parts_are_refused_at_once() -> None:
         LLMFilter(ScriptedChat(""), Prompt("p", "s", "$question"))
     with pytest.raises(ValueError, match="cutoff"):
         LLMFilter(ScriptedChat(""), PROMPT, cutoff=1.5)
+
+
+LONG = [
+    Fact("dataset distillation for text", "was introduced earlier by", "Sucholutsky and Schonlau"),
+    Fact("the other long subject", "says something about it", "an object of words"),
+]
+
+
+@pytest.mark.parametrize("wrapped", ['{{"facts": [{}]}}', '{{"facts": {}}}', "[{}]", "{}"])
+def test_a_fact_of_three_long_parts_is_one_fact(wrapped: str) -> None:
+    fact = LONG[0]
+    reply = wrapped.format(json.dumps([fact.subject, fact.relation, fact.object]))
+    found = LLMFilter(ScriptedChat(reply), PROMPT).keep("q", [ScoredFact(fact, 1.0) for fact in LONG])
+    assert (found.kept, found.unmatched) == ((0,), ())
+
+
+def test_three_facts_written_as_sentences_are_three() -> None:
+    facts = [*LONG, Fact("a third one here", "is told by", "these words too")]
+    reply = json.dumps({"facts": [fact.text for fact in facts]})
+    found = LLMFilter(ScriptedChat(reply), PROMPT).keep("q", [ScoredFact(fact, 1.0) for fact in facts])
+    assert found.kept == (0, 1, 2)
+
+
+def test_every_fact_of_a_reply_says_what_became_of_it() -> None:
+    reply = json.dumps(
+        {"facts": [["LoRA", "reduces", "memory"], ["lora", "reduces", "memory!"], ["Zebras", "eat", "grass"]]}
+    )
+    found = read_matches(reply, CANDIDATES, cutoff=0.6, max_facts=1)
+    assert [(match.candidate, match.dropped) for match in found[:2]] == [(0, ""), (0, REPEATED)]
+    assert found[2].dropped == UNMATCHED
+    assert 0 < found[2].similarity < 0.6
+    over = read_matches(
+        '{"facts": ["LoRA reduces memory", "adapters add latency"]}', CANDIDATES, cutoff=0.6, max_facts=1
+    )
+    assert [match.dropped for match in over] == ["", OVER]

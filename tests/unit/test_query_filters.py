@@ -10,7 +10,7 @@ import pytest
 from tiny import Angles, Scripted, settings, snapshot
 
 from hippo_lit import assemble
-from hippo_lit.facets import Facets, source_keys, write_facets
+from hippo_lit.facets import Facets, facets_of, source_keys, write_facets
 from hippo_lit.retrieve.allowed import allowed
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
@@ -134,7 +134,7 @@ def test_a_hundred_thousand_papers_are_filtered_in_milliseconds(tmp_path: Path) 
         for n in range(10_000)
     ]
     with ColumnWriter(tmp_path) as columns:
-        write_facets(columns, papers)
+        write_facets(columns, facets_of(papers))
     facets = Facets(Columns(tmp_path))
     assert sorted(facets.by_author("Family7").tolist()) == list(range(7, 10_000, 500))
     began = process_time()
@@ -146,7 +146,7 @@ def test_a_hundred_thousand_papers_are_filtered_in_milliseconds(tmp_path: Path) 
 
 def test_of_no_papers(tmp_path: Path) -> None:
     with ColumnWriter(tmp_path) as columns:
-        write_facets(columns, [])
+        write_facets(columns, facets_of([]))
     facets = Facets(Columns(tmp_path))
     assert (len(facets.by_author("x")), facets.near_authors("x"), facets.near_venues("x")) == (0, [], [])
     assert facets.near_sources("x") == []

@@ -1,0 +1,290 @@
+"""`hippo-lit tune`: is a prompt better than the one in use, and a search for one that is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from typer.core import TyperGroup
+
+from hippo_lit.cli.bench import (
+    Budget,
+    Data,
+    Index,
+    Name,
+    Opened,
+    Prompts,
+    Store,
+    only_filter,
+    opened,
+    working_copy,
+)
+from hippo_lit.cli.evaluate import load_set, settings_of
+from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings
+from hippo_lit.cli.output import print_json, say, show
+from hippo_lit.cli.progress import Report, reporting
+
+if TYPE_CHECKING:
+    from hippo_lit.llm.prompts import Prompt
+    from hippo_lit.tune.bench import Case
+    from hippo_lit.tune.score import PromptScore, Verdict
+    from hippo_lit.tune.working import WorkingCopy
+
+
+class _Group(TyperGroup):
+    """`tune PROMPT` is `tune run PROMPT`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and not args[0].startswith("-") and args[0] not in self.commands:
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Score prompts and search for better ones. `tune PROMPT …` is short for `tune run PROMPT …`.",
+)
+_Metric = Annotated[
+    str,
+    typer.Option("--metric", metavar="M", help="What decides: F1 of the kept facts, or R@k of the papers."),
+]
+
+
+@app.command()
+def score(
+    name: Name,
+    versions: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--prompt", metavar="VERSION", help="Score this version or folder too; may be repeated."
+        ),
+    ] = None,
+    split: Annotated[
+        Literal["test", "tune", "all"], typer.Option("--split", help="Which half of the questions.")
+    ] = "test",
+    metric: _Metric = "F1",
+    data: Data = "mock",
+    index: Index = None,
+    store: Store = None,
+    budget_usd: Budget = None,
+    prompts: Prompts = None,
+    configs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--config", metavar="FILE", help="Settings; repeated: the same prompts on several models."
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure prompts against the one in use, paired over the same questions.
+
+    F1 is of the kept facts against the gold facts, R@k the recall of papers that the fact graph then finds;
+    both with 95% bootstrap intervals. What is found on the held-out half ("test") is kept, and `prompt
+    promote` goes by it. Queries without a split are halved by their ids.
+    """
+    only_filter(name)
+    found: list[tuple[str, list[PromptScore]]] = []
+    default = os.environ.get("HIPPO_LIT_CONFIG")  # an option that repeats would split a path at its spaces
+    for label, settings in settings_of(configs or ([default] if default else None), overrides):
+        copy = working_copy(prompts, settings)
+        with (
+            reporting() as report,
+            opened(
+                load_set(data, "", index),
+                settings,
+                store or copy.folder / "store",
+                index,
+                report,
+                budget_usd=budget_usd,
+                k=_k(metric),
+            ) as on,
+        ):
+            cases = _cases(on, data, index, split, report)
+            tried = [(version, copy.load(name, version)) for version in versions or ()]
+            scores = _scores(on, [("current", copy.load(name)), *tried], cases, report)
+            first = not found
+            found.append((label if configs else "", scores))
+        if split == "test" and first:
+            _keep(copy, name, scores, metric)
+    _tell(found, metric, as_json=as_json)
+
+
+@app.command()
+def run(
+    name: Name,
+    optimizer: Annotated[
+        Literal["bootstrap", "mipro", "gepa"],
+        typer.Option("--optimizer", help="bootstrap: demonstrations; gepa: instructions; mipro: both."),
+    ] = "bootstrap",
+    metric: _Metric = "F1",
+    candidates: Annotated[
+        int, typer.Option("--candidates", min=1, help="Instructions or sets of demonstrations to compare.")
+    ] = 6,
+    seed: Annotated[int, typer.Option("--seed", min=0)] = 0,
+    promote: Annotated[bool, typer.Option("--promote", help="Put it into use, if it is better.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="With --promote: even if it is not.")] = False,
+    data: Data = "mock",
+    index: Index = None,
+    store: Store = None,
+    budget_usd: Budget = None,
+    prompts: Prompts = None,
+    config: Config = None,
+    overrides: Overrides = None,
+    as_json: AsJson = False,
+) -> None:
+    """Search for a better prompt with one of DSPy's optimizers (pip install 'hippo-lit[tune]').
+
+    It sees the half of the questions that is for tuning. What it finds becomes a new version, as plain files,
+    and is scored once on the held-out half against the prompt in use. An interrupted search, or one that
+    used its budget up, goes on when the same command is given again: replies are kept.
+    """
+    from hippo_lit.tune.bench import halves
+    from hippo_lit.tune.optimise import Effort, optimise
+    from hippo_lit.tune.promotion import promote_scored
+    from hippo_lit.tune.tasks import measure_of
+
+    only_filter(name)
+    settings = read_settings(config, overrides)
+    copy = working_copy(prompts, settings)
+    place = store or copy.folder / "store"
+    loaded = load_set(data, "", index)
+    log = place / f"{optimizer}.log"
+    tuning, _ = halves(loaded.queries)
+    with (
+        reporting() as report,
+        opened(loaded, settings, place, index, report, budget_usd=budget_usd, k=_k(metric)) as on,
+    ):
+        current = copy.load(name)
+        cases = on.bench.cases(tuning, report)
+        say(f"{optimizer} on {len(cases):,} questions; what it does is written to {log}")
+        best = optimise(
+            optimizer,
+            on.task,
+            current,
+            cases,
+            on.chat,
+            proposer=on.proposer,
+            guard=on.guard,
+            measure=measure_of(on.task, metric),
+            log=log,
+            effort=Effort(candidates, seed=seed),
+            threads=settings.llm.concurrency,
+        )
+        if best.hash == current.hash:
+            say(f"{optimizer} found nothing better than the {name} in use; its log: {log}")
+            if as_json:
+                print_json({"version": None, "models": []})
+            return
+        version = copy.version_of(name, best.hash) or copy.new(name, best)
+        say(f"{optimizer} made {version}: {copy.path(name, version)}")
+        held_out = _cases(on, data, index, "test", report)
+        scores = _scores(on, [("current", current), (version, best)], held_out, report)
+    _keep(copy, name, scores, metric)
+    _tell([("", scores)], metric, as_json=as_json, version=version)
+    if promote:
+        done = promote_scored(copy, name, version, force=force)
+        say(f"{name}: {done.version} is in use")
+
+
+def _k(metric: str) -> int:
+    cut = metric.removeprefix("R@")
+    return int(cut) if metric.startswith("R@") and cut.isdecimal() and 0 < int(cut) <= 1000 else 5
+
+
+def _cases(on: Opened, data: str, index: Path | None, split: str, report: Report) -> list[Case]:
+    from hippo_lit.tune.bench import halves
+
+    queries = load_set(data, "", index).queries
+    if split != "all":
+        queries = halves(queries)[split == "test"]
+    return on.bench.cases(queries, report)
+
+
+def _scores(
+    on: Opened, prompts: Sequence[tuple[str, Prompt]], cases: Sequence[Case], report: Report
+) -> list[PromptScore]:
+    from hippo_lit.tune.score import score_prompt
+
+    return [
+        score_prompt(
+            on.task,
+            on.chat,
+            prompt,
+            cases,
+            label=label,
+            concurrency=on.settings.llm.concurrency,
+            progress=report,
+        )
+        for label, prompt in prompts
+    ]
+
+
+def _verdicts(scores: Sequence[PromptScore], metric: str) -> list[Verdict]:
+    from hippo_lit.tune.score import verdict
+
+    base, *others = scores
+    return [verdict(base, other, metric) for other in others]
+
+
+def _keep(copy: WorkingCopy, name: str, scores: Sequence[PromptScore], metric: str) -> None:
+    for found in _verdicts(scores, metric):
+        copy.keep_score(name, found.as_json())
+
+
+def _tell(
+    found: Sequence[tuple[str, Sequence[PromptScore]]],
+    metric: str,
+    *,
+    as_json: bool,
+    version: str | None = None,
+) -> None:
+    from hippo_lit.tune.score import compared
+
+    if as_json:
+        models = [
+            {
+                "config": label,
+                "model": scores[0].model,
+                "prompts": [_row(score) for score in scores],
+                "verdicts": [one.as_json() for one in _verdicts(scores, metric)],
+            }
+            for label, scores in found
+        ]
+        print_json({"version": version, "models": models} if version else {"models": models})
+        return
+    from rich.text import Text
+
+    from hippo_lit.cli.prompt_tables import scores as table
+    from hippo_lit.cli.tables import compared as comparisons
+
+    show([table([score for _, scores in found for score in scores])])
+    for label, (base, *others) in found:
+        for other in others:
+            found_so = _verdicts([base, other], metric)[0]
+            title = f"\n{other.label} compared with current{f' ({label})' if label else ''}: "
+            verdict = "better" if found_so.better else "not shown to be better"
+            but = f", and worse by {', '.join(found_so.worse)}" if found_so.worse else ""
+            show([Text(f"{title}{verdict} by {metric}{but}", "bold"), comparisons(compared(base, other))])
+
+
+def _row(score: PromptScore) -> dict[str, Any]:
+    return {
+        "label": score.label,
+        "hash": score.hash,
+        "measures": {name: _plain(asdict(score.figure(name))) for name in score.values},
+        "precision": score.precision,
+        "recall": score.recall,
+        "failed": dict(score.failed),
+        "usage": asdict(score.usage),
+    }
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value != value else value for key, value in row.items()}

@@ -1,0 +1,1 @@
+"""Tuning prompts: versions, a labelled set, trying, scoring, and optimizers that search for better ones."""
