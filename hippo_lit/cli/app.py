@@ -16,9 +16,11 @@ from hippo_lit.cli import (
     expand,
     index,
     info,
+    mcp,
     prior_art,
     search,
     show,
+    tool_schema,
 )
 from hippo_lit.cli.group import Group
 
@@ -85,3 +87,5 @@ app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command("eval")(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(mcp.mcp)
+app.command("tool-schema")(tool_schema.tool_schema)
