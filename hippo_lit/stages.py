@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -80,13 +80,18 @@ def stage(name: str, **attributes: str | int | float | bool) -> Iterator[None]:
         yield
 
 
-def _span(name: str, attributes: dict[str, Any]) -> AbstractContextManager[Any]:
+@contextmanager
+def _span(name: str, attributes: dict[str, Any]) -> Iterator[None]:
     api = sys.modules.get("opentelemetry.trace")
     if api is None:
-        return nullcontext()
-    tracer = api.get_tracer(_TRACER)
-    # Messages of errors may quote what was asked: the type alone is noted.
-    span: AbstractContextManager[Any] = tracer.start_as_current_span(
-        f"{_TRACER}.{name}", attributes=attributes, record_exception=False
-    )
-    return span
+        yield
+        return
+    # Messages of errors may quote what was asked or read: the type alone is noted.
+    with api.get_tracer(_TRACER).start_as_current_span(
+        f"{_TRACER}.{name}", attributes=attributes, record_exception=False, set_status_on_exception=False
+    ) as span:
+        try:
+            yield
+        except Exception as error:
+            span.set_status(api.StatusCode.ERROR, type(error).__name__)
+            raise

@@ -15,7 +15,7 @@ from hippo_lit.mcp_server.lanes import Lanes
 from hippo_lit.tool.definition import Definition
 from hippo_lit.tool.definitions import INSTRUCTIONS
 from hippo_lit.tool.failures import ToolError
-from hippo_lit.tool.schemas import json_schema
+from hippo_lit.tool.formats import json_schema
 from hippo_lit.tool.toolbox import Toolbox, ToolResult
 
 if TYPE_CHECKING:

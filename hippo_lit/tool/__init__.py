@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hippo_lit.api import HippoLit
-    from hippo_lit.tool.schemas import SchemaFormat
+    from hippo_lit.tool.formats import SchemaFormat
     from hippo_lit.tool.toolbox import Toolbox, ToolResult
 
 _INDEX = "HIPPO_LIT_INDEX"
@@ -27,7 +27,7 @@ def schemas(form: SchemaFormat = "openai", *, allow_write: bool = False) -> list
     or "json-schema", which has the schemas of results too.
     """
     from hippo_lit.tool.definitions import definitions
-    from hippo_lit.tool.schemas import tool_schemas
+    from hippo_lit.tool.formats import tool_schemas
 
     return tool_schemas(definitions(allow_write=allow_write), form)
 

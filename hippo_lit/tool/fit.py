@@ -17,7 +17,7 @@ from hippo_lit.sentences import split_sentences
 
 MAX_TITLE_CHARS, MAX_TEXT_CHARS, MAX_NAME_CHARS = 300, 100_000, 200
 _MARKER = "cut"
-_MARK_TOKENS = 12  # what naming one cut field takes, in either form
+_MARK_TOKENS, _NAME_TOKENS = 8, 4  # what the list of cut fields takes, and a name in it, in either form
 # Image links are fetched by whoever shows them, and tags or a model's own marks are no part of a text.
 _ACTIVE = re.compile(r"!(?=\[)|<(?=[A-Za-z/!?|])")
 
@@ -85,8 +85,8 @@ def fit_entry(entry: Mapping[str, Any], tokens: int) -> dict[str, Any] | None:
     cut: list[str] = []
     rest = [(name, value) for name, value in entry.items() if name not in kept]
     # Every field may come to be named as cut: better a little too short than a little too long.
-    left = tokens - tokens_of(kept) - _MARK_TOKENS * (len(rest) + 1)
-    if tokens_of(kept) + _MARK_TOKENS > tokens:
+    left = tokens - tokens_of(kept) - _MARK_TOKENS - _NAME_TOKENS * len(rest)
+    if left < 0:
         return None
     for name, value in rest:
         part = _part(name, value, left - count_tokens(f'"{name}":[],'))
