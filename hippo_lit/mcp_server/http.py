@@ -76,7 +76,8 @@ def make_app(toolbox: Toolbox, *, port: int, hosts: Iterable[str] = (), token: s
 
     local = ("127.0.0.1", "localhost", "[::1]")
     names = [f"{host}:{port}" for host in local]
-    names += [form for host in hosts for form in ((host,) if ":" in host else (host, f"{host}:{port}"))]
+    for host in hosts:  # a proxy in front may have a port of its own, or none that is said
+        names += [host] if host.rpartition("]")[2].count(":") else [host, f"{host}:{port}"]
     writes = any(tool.writes for tool in toolbox.definitions)
     app: App = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -111,12 +112,13 @@ def serve_http(
         import uvicorn
 
         port = bound.getsockname()[1]
-        own = [] if bare in ("0.0.0.0", "::") else [f"[{bare}]" if ":" in bare else bare]  # noqa: S104
+        everywhere = bare in ("0.0.0.0", "::")  # noqa: S104 - asked about, not bound
+        shown = f"[{bare}]" if ":" in bare else bare
+        own = [] if everywhere else [f"{shown}:{port}" if is_loopback(bare) else shown]
         app = make_app(toolbox, port=port, hosts=[*own, *hosts], token=token)
         config = uvicorn.Config(
             app, log_level="warning", access_log=False, timeout_graceful_shutdown=_SHUTDOWN_S, ws="none"
         )
-        shown = f"[{bare}]" if ":" in bare else bare
         listening(f"http://{shown}:{port}{PATH}")
         uvicorn.Server(config).run(sockets=[bound])
     finally:

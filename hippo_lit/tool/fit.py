@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from hippo_lit.llm.tokens import count_tokens
-from hippo_lit.render import printable, shorten
+from hippo_lit.render import MAX_TITLE_CHARS, printable, shorten, title_text
 from hippo_lit.sentences import split_sentences
 
-MAX_TITLE_CHARS, MAX_TEXT_CHARS, MAX_NAME_CHARS = 300, 100_000, 200
+MAX_TEXT_CHARS, MAX_NAME_CHARS = 100_000, 200
 _MARKER = "cut"
 _MARK_TOKENS, _NAME_TOKENS = 8, 4  # what the list of cut fields takes, and a name in it, in either form
 # Image links are fetched by whoever shows them, and tags or a model's own marks are no part of a text.
@@ -34,7 +34,7 @@ def safe(text: str, most: int = MAX_TEXT_CHARS) -> str:
 
 
 def safe_title(text: str) -> str:
-    return shorten(safe(text, 4 * MAX_TITLE_CHARS), MAX_TITLE_CHARS)
+    return title_text(safe(text, 4 * MAX_TITLE_CHARS))
 
 
 def safe_name(text: str) -> str:

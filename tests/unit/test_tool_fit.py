@@ -52,7 +52,7 @@ def test_texts_are_cut_at_ends_of_sentences_and_lists_after_an_element() -> None
     }
     whole = {"id": "p1", "title": "A title", "abstract": ABSTRACT}
     long = whole | {"abstract": f"{ABSTRACT} {ABSTRACT} {ABSTRACT}"}
-    assert fit_entry(long, tokens_of(whole) + 20) == whole | {"cut": ["abstract"]}
+    assert fit_entry(long, tokens_of(whole) + 24) == whole | {"cut": ["abstract"]}
 
 
 def test_nothing_is_left_of_an_entry_whose_title_does_not_fit() -> None:
