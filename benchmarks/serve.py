@@ -3,9 +3,10 @@
     .venv/bin/python benchmarks/serve.py [--clients 32] [--calls 10000] [--papers 2000] [--json]
 
 One `hippo-lit mcp --transport http` process on loopback; each client is a connection of the SDK's own client
-and calls again as soon as it is answered: searches by words and through facts, papers, neighbours. A call that
-is told "busy" waits as long as it is told and is tried again. Papers are the mock corpus's own sentences,
-shuffled; vectors are hashed, so that no embedding model is timed. These machines are shared: quote the load.
+and calls again as soon as it is answered: searches by words and through facts, papers, neighbours. A call
+that is told "busy" waits as long as it is told and is tried again. Papers are the mock corpus's own
+sentences, shuffled; vectors are hashed, so that no embedding model is timed. These machines are shared: quote
+the load.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from typing import Any
 from speed import shuffled
 
 from hippo_lit import HippoLit, build_corpus, load_settings
-from hippo_lit.evaluate.load import load
+from hippo_lit.evaluate.load import load_dataset
 from hippo_lit.llm.tokens import count_tokens
 from hippo_lit.render import to_json
 from hippo_lit.tool.fit import compact
@@ -135,7 +136,7 @@ def tokens(folder: str) -> dict[str, float]:
     with HippoLit.open(f"{folder}/mock.idx", settings) as lit:
         lit.add(build_corpus())
         box = Toolbox(lit)
-        queries = [query.text for query in load("mock").queries]
+        queries = [query.text for query in load_dataset("mock").queries]
         calls = {
             "runner": {},
             "evaluator": {"fields": ["year", "references"]},

@@ -1,6 +1,6 @@
 """A model of any OpenAI-compatible server that answers with the papers of an index.
 
-    OPENAI_API_KEY=… HIPPO_LIT_INDEX=my.idx python examples/openai_tools.py "does sparse attention hurt recall?"
+    HIPPO_LIT_INDEX=my.idx OPENAI_API_KEY=… python examples/openai_tools.py "does sparse attention work?"
 
 The model decides which tools to call; what it writes is checked by `tool.call`, and failures go back to it as
 text that says what to do.
@@ -8,7 +8,6 @@ text that says what to do.
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 from openai import OpenAI
@@ -36,4 +35,4 @@ def ask(question: str, client: OpenAI, model: str = "gpt-4o-mini") -> str:
 
 
 if __name__ == "__main__":
-    print(ask(sys.argv[1], OpenAI()))
+    pass

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from hippo_lit.errors import ConfigError
 from hippo_lit.mcp_server.http import BearerToken, check_binding, is_loopback
 
 TOKEN = "a-long-random-token-0123456789"
+BEARER = {"Authorization": f"Bearer {TOKEN}"}
 ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
@@ -57,6 +59,16 @@ def post(address: str, content: Any = None, **headers: str) -> httpx2.Response:
     )
 
 
+@asynccontextmanager
+async def connected(address: str) -> AsyncIterator[Client]:
+    """The SDK's client, with the token."""
+    async with (
+        httpx2.AsyncClient(headers=BEARER) as http,
+        Client(streamable_http_client(address, http_client=http)) as client,
+    ):
+        yield client
+
+
 @pytest.fixture(scope="module")
 def address(mock_template: Path) -> Iterator[str]:
     with http_server(
@@ -66,9 +78,6 @@ def address(mock_template: Path) -> Iterator[str]:
         _,
     ):
         yield served
-
-
-BEARER = {"Authorization": f"Bearer {TOKEN}"}
 
 
 @pytest.mark.parametrize("content", [None, INITIALIZE])
@@ -111,25 +120,19 @@ def test_what_is_sent_is_bounded(address: str) -> None:
 
 def test_the_sdks_client_sends_the_token(address: str) -> None:
     async def run() -> None:
-        async with httpx2.AsyncClient(headers=BEARER) as http:
-            async with Client(streamable_http_client(address, http_client=http)) as client:
-                found = await client.call_tool(
-                    "search_papers", {"query": "attention", "mode": "lexical", "k": 1}
-                )
-                assert len(found.structured_content["papers"]) == 1
+        async with connected(address) as client:
+            found = await client.call_tool("search_papers", {"query": "attention", "mode": "lexical", "k": 1})
+            assert len(found.structured_content["papers"]) == 1
 
     asyncio.run(run())
 
 
 def test_neither_queries_nor_texts_nor_tokens_reach_the_log(mock_index: Path, tmp_path: Path) -> None:
     async def run(served: str) -> None:
-        async with httpx2.AsyncClient(headers=BEARER) as http:
-            async with Client(streamable_http_client(served, http_client=http)) as client:
-                await client.call_tool("search_papers", {"query": "sparse attention zanzibar"})
-                await client.call_tool(
-                    "search_papers", {"query": "zanzibar", "filters": {"years": "zanzibar"}}
-                )
-                await client.call_tool("get_paper", {"id": "zanzibar"})
+        async with connected(served) as client:
+            await client.call_tool("search_papers", {"query": "sparse attention zanzibar"})
+            await client.call_tool("search_papers", {"query": "zanzibar", "filters": {"years": "zanzibar"}})
+            await client.call_tool("get_paper", {"id": "zanzibar"})
 
     log = tmp_path / "metrics.jsonl"
     with http_server(mock_index, "--metrics-log", str(log), env={"HIPPO_LIT_MCP_TOKEN": TOKEN}) as (

@@ -24,9 +24,8 @@ def test_a_call_that_nobody_watches_is_never_stopped() -> None:
 
 def test_who_watches_hears_of_every_stage() -> None:
     heard: list[str] = []
-    with Watch(on_stage=heard.append).active() as watch:
-        with stage("one"), stage("two"):
-            assert current() is watch
+    with Watch(on_stage=heard.append).active() as watch, stage("one"), stage("two"):
+        assert current() is watch
     assert heard == ["one", "two"]
     assert current() is None
 

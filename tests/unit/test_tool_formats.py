@@ -59,7 +59,7 @@ def test_schemas_of_arguments_and_results_stand_alone(each: Any) -> None:
 
 def test_null_says_what_leaving_out_says() -> None:
     schema = strict_schema(definitions()[0].arguments)
-    given = {name: None for name in schema["properties"]} | {"query": "x"}
+    given = dict.fromkeys(schema["properties"]) | {"query": "x"}
     Draft202012Validator(schema).validate(given)
     checked = definitions()[0].arguments.model_validate(given)
     assert checked == definitions()[0].arguments.model_validate({"query": "x"})
