@@ -59,8 +59,7 @@ def _cited(snapshot: Snapshot, number: int, relation: str) -> Iterator[Neighbour
     else:
         known, stated = snapshot.citations.backward(paper.id), paper.citations
     yield from (Neighbour(other, relation, snapshot.find(other)) for other in known)
-    inside = set(known)
-    yield from (Neighbour(other, relation) for other in stated if other not in inside)
+    yield from (Neighbour(other, relation) for other in stated if snapshot.find(other) is None)
 
 
 def _by_facts(snapshot: Snapshot, number: int) -> Iterator[Neighbour]:
