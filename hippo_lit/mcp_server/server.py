@@ -108,17 +108,18 @@ class _Progress:
             return  # within a stage; that another one begins is always told
         self._last = now
         numbers = f": {done:,}/{total:,}" if total else ""
-        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
-            told = self._context.session.report_progress(float(self._steps), message=f"{stage}{numbers}")
-            asyncio.run_coroutine_threadsafe(_quietly(told), self._loop)
+        told = self._tell(float(self._steps), f"{stage}{numbers}")
+        try:
+            asyncio.run_coroutine_threadsafe(told, self._loop)
+        except RuntimeError:  # the loop is closed: nobody listens any more
+            told.close()
 
+    async def _tell(self, steps: float, message: str) -> None:
+        """A client that went away hears nothing; its call is cancelled elsewhere."""
+        import anyio
 
-async def _quietly(told: Any) -> None:
-    """A client that went away hears no progress; its call is cancelled elsewhere."""
-    import anyio
-
-    with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
-        await told
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
+            await self._context.session.report_progress(steps, message=message)
 
 
 def _tool(tool: Definition) -> types.Tool:

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import stat
+import sys
+from collections.abc import AsyncIterator
+from typing import Any
+
 from hippo_lit.mcp_server.server import make_server
 from hippo_lit.tool.toolbox import Toolbox
+
+MAX_LINE_BYTES = 8 * 1024 * 1024
+_TOO_LONG = "too long"  # no JSON, so that the client is told so
 
 
 def serve_stdio(toolbox: Toolbox) -> None:
@@ -13,7 +23,34 @@ def serve_stdio(toolbox: Toolbox) -> None:
     from mcp.server.stdio import stdio_server
 
     async def serve() -> None:
-        async with stdio_server() as (incoming, outgoing):
+        # The SDK's own reader waits in a thread, which neither SIGTERM nor Ctrl-C can end.
+        lines: Any = _lines() if _is_stream() else None
+        async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
+
+
+def _is_stream() -> bool:
+    mode = os.fstat(sys.stdin.fileno()).st_mode
+    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+
+
+async def _lines() -> AsyncIterator[str]:
+    """The lines of stdin, each of at most MAX_LINE_BYTES; what waits for them can be cancelled."""
+    reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+    protocol = asyncio.StreamReaderProtocol(reader)
+    transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin.buffer)
+    try:
+        while True:
+            try:
+                line = await reader.readline()
+            except ValueError:
+                yield _TOO_LONG
+                continue
+            if not line:
+                return
+            yield line.decode("utf-8", "replace")
+    finally:
+        os.set_blocking(sys.stdin.fileno(), True)  # a terminal is shared with the shell
+        transport.close()

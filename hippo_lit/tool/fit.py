@@ -54,7 +54,7 @@ def json_tokens(value: Any) -> int:
 def entry_text(entry: Mapping[str, Any]) -> str:
     """A paper as text: `[id] title`, then a line a field; what comes from papers never begins a line."""
     relation = f" ({entry['relation']})" if "relation" in entry else ""
-    lines = [f"[{printable(str(entry['id']))}]{relation} {entry.get('title', '')}".rstrip()]
+    lines = [f"[{safe(str(entry['id']))}]{relation} {entry.get('title', '')}".rstrip()]
     for name, value in entry.items():
         match name:
             case "id" | "title" | "relation":

@@ -64,6 +64,6 @@ def _value(paper: Paper, name: str, sentences: int, facts: Sequence[Fact]) -> An
                 for fact in facts
             ]
         case "references" | "citations":
-            return list(getattr(paper, name))
+            return [safe_name(other) for other in getattr(paper, name)]
         case _:
             return getattr(paper, name)

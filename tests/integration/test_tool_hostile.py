@@ -31,6 +31,7 @@ PLAIN = [
 ]
 ATTACKS = [
     *(Paper(f"h-{name}", f"Hostile {name}", text, 2021) for name, text in HOSTILE.items()),
+    Paper("h-links", "Links", "It cites.", 2020, references=("![x](http://evil.example)", "<img src=x>")),
     Paper("h-title", "T" * 1_000_000, "Its title has a million letters.", 2022),
     Paper("h-title-too", f"Title {HOSTILE['delimiters']} {HOSTILE['terminal']}", HOSTILE["image"], 2022),
 ]
@@ -62,7 +63,7 @@ def box(index: Path) -> Iterator[Toolbox]:
 
 @pytest.mark.parametrize("paper", ATTACKS, ids=lambda paper: paper.id)
 def test_tool_output_is_plain_bounded_text_of_that_paper(box: Toolbox, paper: Paper) -> None:
-    fields = ["title", "abstract", "summary", "facts", "authors"]
+    fields = ["title", "abstract", "summary", "facts", "authors", "references"]
     for name, asked in (
         ("get_paper", {"id": paper.id, "fields": fields, "max_tokens": 1_000}),
         ("search_papers", {"query": paper.title[:200], "fields": fields, "k": 3, "max_tokens": 1_000}),
