@@ -39,6 +39,7 @@ def _is_stream() -> bool:
 async def _lines() -> AsyncIterator[str]:
     """The lines of stdin, each of at most MAX_LINE_BYTES; what waits for them can be cancelled."""
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
+    shared = os.dup(sys.stdin.fileno())  # the reader closes its own at the end of input
     protocol = asyncio.StreamReaderProtocol(reader)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin.buffer)
     try:
@@ -52,5 +53,6 @@ async def _lines() -> AsyncIterator[str]:
                 return
             yield line.decode("utf-8", "replace")
     finally:
-        os.set_blocking(sys.stdin.fileno(), True)  # a terminal is shared with the shell
         transport.close()
+        os.set_blocking(shared, True)  # as the shell, which shares a terminal with us, had it
+        os.close(shared)

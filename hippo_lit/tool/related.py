@@ -42,9 +42,9 @@ def neighbours(snapshot: Snapshot, number: int, relations: Iterable[str]) -> lis
 
 def neighbour_entry(snapshot: Snapshot, neighbour: Neighbour) -> dict[str, Any]:
     """As `results.RelatedPaper` has it."""
+    if neighbour.number is None:  # its id is no paper's own, only what some text says
+        return {"id": safe_name(neighbour.id), "relation": neighbour.relation, "outside": True}
     entry: dict[str, Any] = {"id": neighbour.id, "relation": neighbour.relation}
-    if neighbour.number is None:
-        return entry | {"outside": True}
     if title := safe_title(snapshot.paper(neighbour.number).title):
         entry["title"] = title
     if neighbour.shared:

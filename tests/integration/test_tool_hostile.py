@@ -76,7 +76,7 @@ def test_tool_output_is_plain_bounded_text_of_that_paper(box: Toolbox, paper: Pa
             assert not UNSAFE.search(told)
             assert "![" not in told
             assert not re.search(r"<[A-Za-z/|]", told)
-        ids = re.findall(r"^\[([^\]]+)\]", result.text, re.MULTILINE)
+        ids = re.findall(r"^\[(.+?)\](?= |$)", result.text, re.MULTILINE)
         entries = result.content.get("papers", [result.content])
         assert ids == [entry["id"] for entry in entries]  # no text of a paper forges another one
         notes = {
