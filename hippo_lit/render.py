@@ -11,6 +11,7 @@ from typing import Any
 from hippo_lit.text import clean
 from hippo_lit.types import RetrievalResult, ScoredFact, Step, Usage
 
+MAX_TITLE_CHARS = 300
 # What json leaves as it is and a terminal, or a strict reader, may not: DEL and C1 controls, direction
 # overrides, line separators, lone surrogates.
 _UNSAFE = re.compile(
@@ -70,6 +71,11 @@ def shorten(text: str, width: int) -> str:
     cut = text[: max(1, width - 1)]
     at_word = cut.rpartition(" ")[0]
     return (at_word if len(at_word) > width // 2 else cut).rstrip() + "…"
+
+
+def title_text(title: str) -> str:
+    """A title as a line, of at most MAX_TITLE_CHARS; "" stays so."""
+    return shorten(title, MAX_TITLE_CHARS)
 
 
 def authors_text(authors: Sequence[str]) -> str:

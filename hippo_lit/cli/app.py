@@ -17,11 +17,13 @@ from hippo_lit.cli import (
     index,
     info,
     label,
+    mcp,
     prior_art,
     prompt,
     search,
     show,
     tune,
+    tool_schema,
 )
 from hippo_lit.cli.group import Group
 
@@ -91,3 +93,5 @@ app.command()(compare.compare)
 app.command()(label.label)
 app.add_typer(prompt.app, name="prompt")
 app.add_typer(tune.app, name="tune")
+app.command()(mcp.mcp)
+app.command("tool-schema")(tool_schema.tool_schema)

@@ -98,11 +98,11 @@ def _complain(expansion: Expansion) -> None:
 
 
 def _lines(expansion: Expansion, seconds: float) -> Iterator[str]:
-    from hippo_lit.render import printable
+    from hippo_lit.render import printable, title_text
 
     for entry in expansion.joined[:MAX_LISTED]:
         paper = entry.paper
-        title = printable(paper.title or paper.id)
+        title = title_text(paper.title or paper.id)
         yield f"+ {title}  {printable(paper.id)}, {paper.year or 'year unknown'}: {printable(_why(entry))}"
     if (more := len(expansion.joined) - MAX_LISTED) > 0:
         yield f"  … and {more:,} more"

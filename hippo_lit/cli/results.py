@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from hippo_lit.render import authors_text, chain, fact_text, printable, shorten, usage_text
+from hippo_lit.render import authors_text, chain, fact_text, printable, shorten, title_text, usage_text
 from hippo_lit.types import RankedPaper, RetrievalResult, ScoredFact, Seed
 
 LONG = 240
@@ -94,7 +94,7 @@ def _table(result: RetrievalResult, *, reasons: bool) -> Table:
     for ranked in result.papers:
         paper = ranked.paper
         cell = Text("RETRACTED ", style="bold red") if paper.retracted else Text()
-        cell.append(printable(paper.title) or "(no title)", "bold")
+        cell.append(title_text(paper.title) or "(no title)", "bold")
         cell.append("\n").append(printable(paper.id), "not bold cyan")
         if authors := authors_text(paper.authors):
             cell.append(f"  {authors}", "not bold dim")

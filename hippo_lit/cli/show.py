@@ -50,10 +50,10 @@ def _parts(described: PaperDescription) -> Iterator[RenderableType]:
     from rich.padding import Padding
     from rich.text import Text
 
-    from hippo_lit.render import printable
+    from hippo_lit.render import printable, title_text
 
     paper = described.paper
-    yield Text(printable(paper.title) or "(no title)", "bold")
+    yield Text(title_text(paper.title) or "(no title)", "bold")
     year = str(paper.year) if paper.year is not None else "no year"
     known = [
         paper.id,
@@ -113,12 +113,12 @@ def _citations(title: str, papers: Sequence[Paper], outside: Sequence[str]) -> I
     from rich.padding import Padding
     from rich.text import Text
 
-    from hippo_lit.render import printable
+    from hippo_lit.render import printable, title_text
 
     yield Text(f"{title}: {len(papers)} in the index, {len(outside)} outside it", "bold")
     for paper in papers:
         year = f" ({paper.year})" if paper.year is not None else ""
-        line = Text(printable(paper.id), "cyan").append(f"  {printable(paper.title)}{year}", "default")
+        line = Text(printable(paper.id), "cyan").append(f"  {title_text(paper.title)}{year}", "default")
         yield Padding(line, (0, 0, 0, 2))
     if outside:
         more = (

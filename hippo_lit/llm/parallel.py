@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from hippo_lit import stages
 from hippo_lit.errors import HippoLitError
 
 T = TypeVar("T")
@@ -67,16 +68,20 @@ def map_bounded(
 
 
 def pause(seconds: float) -> None:
-    """Sleep; inside `map_bounded`, raise CancelledError as soon as its caller has stopped."""
-    stopped = _stopped.get()
+    """Sleep; raise CancelledError as soon as the caller of `map_bounded`, or who watches, has stopped."""
+    watch = stages.current()
+    stopped = _stopped.get() or (watch.stop if watch else None)
     if stopped is None:
         time.sleep(max(0.0, seconds))
-    elif stopped.wait(max(0.0, seconds)):
-        check_stopped()
+        return
+    left = watch.deadline - time.monotonic() if watch and watch.deadline is not None else seconds
+    stopped.wait(max(0.0, min(seconds, left)))
+    check_stopped()
 
 
 def check_stopped() -> None:
-    """Inside `map_bounded`, raise CancelledError once its caller has stopped."""
+    """Raise CancelledError once the caller of `map_bounded`, or who watches the call, has stopped."""
+    stages.checkpoint()
     stopped = _stopped.get()
     if stopped is not None and stopped.is_set():
         raise CancelledError("the caller of map_bounded has stopped")

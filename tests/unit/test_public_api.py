@@ -18,8 +18,8 @@ EXPORTS = """
 
 # What costs seconds or megabytes to import; whoever only imports a module of ours must not pay for it.
 HEAVY = """
-    bibtexparser huggingface_hub igraph openai pylatexenc rispy sentence_transformers sklearn spacy
-    Stemmer tenacity torch transformers
+    bibtexparser huggingface_hub igraph mcp openai pylatexenc rispy sentence_transformers sklearn spacy
+    starlette Stemmer tenacity torch transformers uvicorn
 """.split()
 
 MODULES = ["hippo_lit", *(m.name for m in walk_packages(hippo_lit.__path__, "hippo_lit."))]
