@@ -164,6 +164,9 @@ def _extractor(settings: Settings) -> Check:
         if "spacy" in _rules_in_use(settings):
             detail += f" ({_spacy().detail})"
         return Check("extractor", "ok", detail)
+    if kind == "imported":
+        detail = f"facts imported as {settings.extract.imported}, names by {settings.extract.names_from}"
+        return Check("extractor", "ok", detail)
     extractor = make_extractor(settings, None, Cache(None))
     began = perf_counter()
     for outcome in extractor.extract([_SAMPLE]):
@@ -173,7 +176,7 @@ def _extractor(settings: Settings) -> Check:
 
 
 def _rules_in_use(settings: Settings) -> tuple[str, ...]:
-    if settings.extract.kind == "llm":
+    if settings.extract.kind in ("llm", "imported"):
         return (settings.extract.names_from,)
     return (settings.extract.kind,)
 

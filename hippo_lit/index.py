@@ -23,9 +23,8 @@ from hippo_lit.identity import Aliases
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.lexical.twopass import year_array
-from hippo_lit.passages import passage_hash, passages_of
+from hippo_lit.passages import passage_hash, passages_of, sentence_places
 from hippo_lit.protocols import FactExtractor, PartEmbedder, Vectors
-from hippo_lit.sentences import sentence_spans
 from hippo_lit.snapshot import BM25, COLUMNS, FORMAT, LEXICAL, Snapshot
 from hippo_lit.storage.columns import ColumnWriter
 from hippo_lit.storage.disk import reporting
@@ -112,8 +111,11 @@ class Indexer:
     extraction: Extracting | None = None
     """How facts are got; by default from `extractor`, a call at a time."""
 
-    def build(self) -> Built:
-        """Bring the snapshot up to date. Raises ModelError, StoreError."""
+    def build(self, *, rebuild: bool = False) -> Built:
+        """Bring the snapshot up to date; with `rebuild` write it anew although it seems to be.
+
+        Raises ModelError, StoreError.
+        """
         papers = list(self.store.papers())
         passages = [passage for paper in papers for passage in passages_of(paper, self.recipe.passage_chars)]
         hashes = [passage_hash(passage) for passage in passages]
@@ -125,9 +127,9 @@ class Indexer:
         def built(*, published: bool) -> Built:
             return _built(state, facts, published=published, papers=len(papers), passages=len(passages))
 
-        damaged = False
+        damaged = rebuild
         try:
-            current = open_current(self.folder, Snapshot)
+            current = None if rebuild else open_current(self.folder, Snapshot)
         except (FormatVersionError, IndexCorruptError) as error:
             if (error.fields.get("found") or 0) > FORMAT:
                 raise  # a newer version wrote it, and still serves from it
@@ -157,7 +159,7 @@ class Indexer:
     def _derive(
         self, papers: Sequence[Paper], passages: Sequence[Passage], extractions: Sequence[Extraction]
     ) -> _Derived:
-        spans = [sentence_spans(passage.body) for passage in passages]
+        spans = [sentence_places(passage) for passage in passages]
         passage_vectors, sentence_vectors = self._embed(passages, spans)
         self.progress("graph", 0, 1)
         citations = CitationGraph.from_papers(papers)
@@ -173,14 +175,9 @@ class Indexer:
     ) -> tuple[Vectors, Vectors]:
         """Vectors of the passages and, in order, of all their sentences."""
         texts = [passage.text for passage in passages]
-        shifts = [len(text) - len(passage.body) for text, passage in zip(texts, passages, strict=True)]
-        shifted = [
-            [(start + shift, end + shift) for start, end in group]
-            for group, shift in zip(spans, shifts, strict=True)
-        ]
         self.progress("embed", 0, len(texts))
         return self.embedder.embed_parts(
-            texts, shifted, progress=lambda done, total: self.progress("embed", done, total)
+            texts, spans, progress=lambda done, total: self.progress("embed", done, total)
         )
 
     def _embed_facts(self, graph: FactGraph) -> Vectors:

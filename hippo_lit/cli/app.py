@@ -14,6 +14,7 @@ from hippo_lit.cli import (
     doctor,
     evaluate,
     expand,
+    import_openie,
     index,
     info,
     prior_art,
@@ -75,6 +76,7 @@ def root(
 
 app.command()(index.index)
 app.command()(expand.expand)
+app.command("import-openie")(import_openie.import_openie)
 app.command()(delete.delete)
 app.command()(search.search)
 app.command()(ask.ask)

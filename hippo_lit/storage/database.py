@@ -126,6 +126,11 @@ class Database:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def vacuum(self) -> None:
+        """Give the space of what was deleted back to the disk; all or nothing, whenever it is interrupted."""
+        self.rows("VACUUM")
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def damaged(self, what: str) -> IndexCorruptError:
         return IndexCorruptError(
             f"{self.path} is damaged: {what}. Restore it from a copy; or remove it and index anew.",
