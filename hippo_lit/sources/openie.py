@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -196,9 +197,8 @@ def _take(path: Path, text: str, at: int, chunks: Iterator[str], done: int) -> t
         try:
             value, end = _decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
-            more = "".join(
-                part for part, _ in zip(chunks, range(max(1, (len(text) - at) // _CHUNK)), strict=False)
-            )
+            # As much again as is there, so that one long record is not parsed once a chunk.
+            more = "".join(islice(chunks, max(1, (len(text) - at) // _CHUNK)))
             if not more:
                 raise _cut(path, done) from error
             if len(text) - at > MAX_RECORD_CHARS:

@@ -38,12 +38,17 @@ class Cache:
     - "skip" (a query): the cache serves what it can read, `writable` turns False and `reason` says
       why; nothing is raised.
 
-    A damaged file is a StoreError either way, one of another version a FormatVersionError. An entry that
-    is not what was written counts as absent, so that it is made again rather than used.
+    With `read_only` the file is opened as it is, and never changed. A damaged file is a StoreError either
+    way, one of another version a FormatVersionError. An entry that is not what was written counts as absent,
+    so that it is made again rather than used.
     """
 
     def __init__(
-        self, path: str | Path | None = None, *, on_write_error: Literal["raise", "skip"] = "raise"
+        self,
+        path: str | Path | None = None,
+        *,
+        on_write_error: Literal["raise", "skip"] = "raise",
+        read_only: bool = False,
     ) -> None:
         self.path = Path(path) if path is not None else None
         self.writable = True
@@ -51,7 +56,7 @@ class Cache:
         self._skip = on_write_error == "skip"
         self._lock = threading.RLock()
         self._has_digests = True
-        self._db = self._open()
+        self._db = self._open(read_only)
         columns = self._read("SELECT name FROM pragma_table_info('vectors')", ())
         self._has_digests = ("digest",) in columns
 
@@ -169,9 +174,13 @@ class Cache:
 
     # -- inside
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, read_only: bool) -> sqlite3.Connection:
         if self.path is None:
             return connect(":memory:", None)
+        if read_only:
+            self.writable = False
+            self.reason = f"the cache {self.path} was opened read-only"
+            return self._open_to_read(self.path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             return connect(f"{self.path.resolve().as_uri()}?mode=rwc", self.path)
@@ -188,6 +197,8 @@ class Cache:
             except sqlite3.DatabaseError as error:
                 if code_of(error) in DAMAGED:
                     raise self._damaged(str(error)) from error
+        if not self._skip:
+            raise StoreError(f"Cannot read the cache {path}. Check that this account may.", path=str(path))
         return connect(":memory:", None)
 
     def _read(self, sql: str, values: tuple[str, ...]) -> list[Any]:

@@ -19,7 +19,7 @@ from hippo_lit.errors import DataError, IndexNotFoundError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
-from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve, rivals
+from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve, rivals, wrong_links
 from hippo_lit.storage.payload import (
     checked_json,
     extraction_from_json,
@@ -240,9 +240,9 @@ class Store:
 
     def verify(self) -> None:
         """Read everything and check it. Raises IndexCorruptError with what is wrong."""
-        problems = [str(row[0]) for row in self._db.rows("PRAGMA integrity_check(5)")]
-        if problems != ["ok"]:
-            raise self._db.damaged("; ".join(problems))
+        self._db.verify()
+        if found := next(wrong_links(self._db.rows, self._paper), None):
+            raise self._db.damaged(f"the links of paper {found!r} are not those of its records")
         for _ in self.papers():
             pass
         for text_hash, payload in self._db.stream(

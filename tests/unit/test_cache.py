@@ -308,7 +308,7 @@ def test_a_file_of_format_1_is_read_and_gets_digests(path: Path) -> None:
         db.execute("PRAGMA user_version = 1")
     with Cache(path) as cache:
         assert cache.get_reply("k") == '"paid"'
-        assert cache.get_vectors("s", ["a"])[0].tolist() == [[3, 3]]
+        assert cache.get_vectors("s", ["a"])[0].tolist() == [[3, 4]]
         assert cache.verify() == ["vectors that are not of length 1 (1)"]
         cache.put_reply("l", "1")
         assert cache.get_reply("l") == "1"
