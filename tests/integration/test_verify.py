@@ -83,14 +83,20 @@ def damaged(folder: Path) -> list[Finding]:
 
 def places(file: Path) -> Iterator[int]:
     size = file.stat().st_size
-    number = 40 if file.suffix == ".db" else 4
+    number = 16 if file.suffix == ".db" else 3
     yield from sorted({int(place) for place in np.linspace(0, size - 1, number)} if size else ())
 
 
 def test_a_whole_index_has_nothing_and_is_not_changed(index: Path) -> None:
-    before = {file: file.read_bytes() for file in index.rglob("*") if file.is_file()}
+    before = _files(index)
     assert list(verify_index(index)) == []
-    assert {file: file.read_bytes() for file in index.rglob("*") if file.is_file()} == before
+    assert _files(index) == before
+
+
+def _files(folder: Path) -> dict[Path, bytes]:
+    """Without the files by which SQLite's readers know of one another."""
+    there = (file for file in folder.rglob("*") if file.is_file())
+    return {file: file.read_bytes() for file in there if not file.name.endswith(("-shm", "-wal"))}
 
 
 def test_every_changed_byte_is_found_or_does_not_matter(template: Path, index: Path) -> None:
@@ -207,7 +213,8 @@ def test_there_must_be_an_index(tmp_path: Path) -> None:
         list(verify_index(tmp_path))
 
 
-def test_the_command(cli: Cli, index: Path) -> None:
+def test_the_command(cli: Cli, mock_index: Path) -> None:
+    index = mock_index
     assert cli("verify", "--index", index).stdout == "the index is whole\n"
     file = next((index / "snapshots").rglob("bm25/weights.npy"))
     file.write_bytes(file.read_bytes()[:-1] + b"\x01")
