@@ -41,7 +41,7 @@ class ImportReport:
     papers_added: int = 0
     facts: int = 0
     entities: int = 0
-    dropped: Counter[str] = field(default_factory=Counter)
+    dropped: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def skip(self, problem: str) -> None:
@@ -76,7 +76,7 @@ def import_openie(
             if isinstance(record, DataError):
                 report.skip(record.message)
                 continue
-            report.dropped += Counter(record.dropped)
+            report.dropped = dict(Counter(report.dropped) + Counter(record.dropped))
             paper = record.paper or lit.store.paper(record.id)
             if paper is None:
                 report.skip(f"{record.id}: it has no text, and the index holds no such paper")
