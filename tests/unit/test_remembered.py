@@ -19,7 +19,11 @@ def given(*overrides: str) -> Settings:
 def test_default_then_remembered_then_given(tmp_path: Path) -> None:
     remember(tmp_path, given("filter.kind=llm", "ppr.damping=0.7", "llm.kind=openai"))
     recalled = recall(tmp_path, given("ppr.damping=0.6"))
-    assert (recalled.filter.kind, recalled.ppr.damping, recalled.rank.hybrid_weight) == ("llm", 0.6, 2.0)
+    assert (recalled.filter.kind, recalled.ppr.damping, recalled.rank.hybrid_weight) == (
+        "llm",
+        0.6,
+        Settings().rank.hybrid_weight,
+    )
     remember(tmp_path, recalled)
     assert remembered(tmp_path)["ppr"] == {"damping": 0.6}
     assert remembered(tmp_path)["filter"] == {"kind": "llm"}
