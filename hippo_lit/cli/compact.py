@@ -38,7 +38,8 @@ def compact(
         f"{done.replies:,} replies"
     )
     for part, size in done.before.items():
-        typer.echo(f"{part:<10} {size:>15,} → {done.after[part]:,} bytes")
+        if size:
+            typer.echo(f"{part:<10} {size:>15,} → {done.after[part]:,} bytes")
     typer.echo(f"{'together':<10} {before:>15,} → {after:,} bytes")
     if done.shared_cache:
         typer.echo("the cache lies outside the index and was left alone: other indexes may use it")

@@ -53,6 +53,17 @@ def test_what_a_change_means_is_said_before_it_is_done(cli: Cli, tmp_path: Path)
 
 def test_without_a_path_there_must_be_an_index(cli: Cli) -> None:
     assert "there is no index at i" in cli("index", "--index", "i", code=6).stderr
+    assert "there is no index at i" in cli("index", "--estimate", "--index", "i", code=6).stderr
+    assert not Path("i").exists()
+
+
+def test_estimating_and_deleting_need_no_setting_either(cli: Cli, tmp_path: Path) -> None:
+    cli("index", written(tmp_path / "p.jsonl"), "--index", "i", *QUICK)
+    told = json.loads(cli("index", "--estimate", "--index", "i", "--json").stdout)
+    assert (told["passages"], told["to_extract"], told["to_embed"]) == (2, 0, 0)
+    changed = cli("index", "--estimate", "--index", "i", "--set", "embedding.dimensions=8", "--json")
+    assert json.loads(changed.stdout)["to_embed"] == 2
+    assert cli("delete", "a", "--index", "i").stdout.startswith("deleted 1 paper")
 
 
 def test_openie_in_and_an_index_on_it(cli: Cli, tmp_path: Path) -> None:

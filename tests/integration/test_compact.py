@@ -145,4 +145,4 @@ def test_the_command(cli: Cli, index: Path) -> None:
     assert "dropped 0 snapshots, 3 extractions," in said
     told = json.loads(cli("compact", "--index", index, "--replies", "--json").stdout)
     assert (told["replies"], told["shared_cache"]) == (8, False)
-    assert set(told["before"]) == set(told["after"]) == {"store", "cache", "snapshots"}
+    assert set(told["before"]) == set(told["after"]) == {"store", "cache", "batches", "snapshots"}

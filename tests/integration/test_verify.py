@@ -17,6 +17,7 @@ from cli_support import Cli
 from hippo_lit.api import HippoLit
 from hippo_lit.config import Settings
 from hippo_lit.errors import HippoLitError, IndexNotFoundError
+from hippo_lit.storage.batches import LEDGER, BatchLedger
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.store import Store
 from hippo_lit.testing import FakeChatModel
@@ -171,6 +172,32 @@ def test_a_changed_extraction_is_found(index: Path) -> None:
     assert finding.part == "store"
     assert "it is not what was stored" in finding.problem
     assert "Restore" in finding.problem + finding.advice
+
+
+def test_links_that_the_records_do_not_have_are_found(index: Path) -> None:
+    with closing(sqlite3.connect(index / "store.db")) as db, db:
+        db.execute("UPDATE link_keys SET key = 'doi:10.1/other' WHERE paper_id = 'p3'")
+    [finding] = damaged(index)
+    assert finding.part == "store"
+    assert "the links of paper 'p3' are not those of its records" in finding.problem
+
+
+def test_the_ledger_of_batch_jobs(index: Path) -> None:
+    with BatchLedger(index) as ledger:
+        ledger.prepare("token", "server", ["a", "b"])
+    [finding] = verify_index(index)
+    assert (finding.part, finding.kind) == ("batches", "behind")
+    assert finding.problem == "2 replies of batch jobs are awaited"
+    with closing(sqlite3.connect(index / LEDGER)) as db, db:
+        db.execute("DELETE FROM requests WHERE key = 'a'")
+    [finding] = damaged(index)
+    assert "a job has not the requests that were noted for it" in finding.problem
+    with BatchLedger(index) as ledger:
+        ledger.collected("token")
+    assert list(verify_index(index)) == []
+    (index / LEDGER).write_bytes(b"no database, " * 100)
+    [finding] = damaged(index)
+    assert (finding.part, finding.advice.split(";")[0]) == ("batches", "Restore batches.db from a copy")
 
 
 def test_a_snapshot_that_is_behind_is_told_and_no_damage(index: Path) -> None:

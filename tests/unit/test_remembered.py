@@ -9,7 +9,7 @@ import pytest
 
 from hippo_lit.config import Settings, load_settings
 from hippo_lit.errors import ConfigError, IndexCorruptError
-from hippo_lit.remembered import SETTINGS_FILE, recall, remember, remembered, without_effect
+from hippo_lit.remembered import SETTINGS_FILE, complete, recall, remember, remembered, without_effect
 
 
 def given(*overrides: str) -> Settings:
@@ -58,6 +58,18 @@ def test_what_may_be_a_secret_is_not_kept(tmp_path: Path) -> None:
     )
     assert "hunter2" not in (tmp_path / SETTINGS_FILE).read_text()
     assert remembered(tmp_path) == {"llm": {"model": "m"}, "embedding": {"api_key_env": "MY_KEY"}}
+
+
+def test_the_services_of_a_person_are_not_kept(tmp_path: Path) -> None:
+    remember(tmp_path, given("sources.mailto=me@example.org", "sources.limit=7", "ppr.damping=0.7"))
+    assert remembered(tmp_path) == {"ppr": {"damping": 0.7}}
+
+
+def test_of_complete_settings_none_is_taken_from_the_index(tmp_path: Path) -> None:
+    remember(tmp_path, given("ppr.damping=0.7", "cache.path=elsewhere.db"))
+    mine = given("filter.kind=llm")
+    assert recall(tmp_path, mine) != mine
+    assert recall(tmp_path, complete(mine)) == mine
 
 
 def test_paths_are_kept_as_they_are_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
