@@ -20,13 +20,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from datasets import MEASURES, NAMES, load
+from datasets import MEASURES, NAMES, SHARED, load
 
-from hippo_lit import Settings, load_settings
+from hippo_lit import HippoLit, Settings, load_settings
 from hippo_lit.evaluate.runner import Runner
 from hippo_lit.evaluate.saved import RunFolder
 from hippo_lit.evaluate.summary import Summary, summarise
 from hippo_lit.evaluate.systems import System
+from hippo_lit.openie import import_openie
 from hippo_lit.resources import configs_dir
 from hippo_lit.types import Mode
 
@@ -56,16 +57,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.facts:
-        from openie import use_openie
-
-        use_openie(names=options.facts == "openie+names")
+        names = "spacy" if options.facts == "openie+names" else "none"
+        options.overrides += ["extract.kind=imported", f"extract.names_from={names}"]
     file = configs_dir() / f"{options.config}.toml" if options.config else None
     wanted = systems(options.systems.split(","), load_settings(file, options.overrides), options.overrides)
     found = {}
     for name in options.sets:
         data = load(name)
         folder = RunFolder(options.out / f"{name}{options.facts}") if options.out else None
-        runs = Runner(data, options.store, 100, folder, progress=_progress).run(wanted)
+        prepare = _import_facts if options.facts else None
+        runs = Runner(data, options.store, 100, folder, progress=_progress, prepare=prepare).run(wanted)
         summaries = [summarise(run, MEASURES[name]) for run in runs]
         found[name] = [summary.as_json() for summary in summaries]
         if not options.json:
@@ -82,6 +83,10 @@ def _print(title: str, summaries: Sequence[Summary], *, tags: bool) -> None:
         print(f"{summary.label:<28}{row}{1000 * summary.median_s:10.1f}", flush=True)
         for tag, figures in summary.tags.items() if tags else ():
             print(f"    {tag:<24}" + "".join(f"{100 * figure.mean:10.1f}" for figure in figures.values()))
+
+
+def _import_facts(lit: HippoLit) -> None:
+    import_openie(lit, SHARED / "musique_train100" / "openie_gpt35.jsonl")
 
 
 def _progress(stage: str, done: int, total: int) -> None:

@@ -14,6 +14,7 @@ from hippo_lit.errors import DataError
 from hippo_lit.merge import Provenance, merge_papers, provenance
 from hippo_lit.passages import passage_hash
 from hippo_lit.snapshot import Snapshot
+from hippo_lit.storage.batches import LEDGER
 from hippo_lit.storage.publish import SNAPSHOTS, open_current
 from hippo_lit.storage.store import STORE_FILE, Store
 from hippo_lit.types import Fact, Paper, Passage
@@ -91,7 +92,7 @@ def describe_index(folder: str | Path) -> IndexDescription:
         stored = len(store)
         snapshot = open_current(path, Snapshot)
         if snapshot is None:
-            return IndexDescription(str(path), stored, _sizes(path))
+            return IndexDescription(str(path), stored, sizes(path))
         about, graph = snapshot.about, snapshot.graph
         default = make_recipe(Settings()).describe()
         recipe = dict(about["recipe"])
@@ -99,7 +100,7 @@ def describe_index(folder: str | Path) -> IndexDescription:
         return IndexDescription(
             str(path),
             stored,
-            _sizes(path),
+            sizes(path),
             snapshot.name,
             papers=len(snapshot),
             passages=graph.n_passages,
@@ -199,10 +200,12 @@ def _failures(store: Store, snapshot: Snapshot) -> tuple[tuple[Failure, ...], in
     return (*found, *gone), max(0, without_facts - len(places))
 
 
-def _sizes(path: Path) -> dict[str, int]:
+def sizes(path: Path) -> dict[str, int]:
+    """Bytes on disk of each part of an index."""
     return {
         "store": _size(path.glob(f"{STORE_FILE}*")),
         "cache": _size(path.glob(f"{CACHE}*")),
+        "batches": _size(path.glob(f"{LEDGER}*")),
         "snapshots": _size((path / SNAPSHOTS).rglob("*")),
     }
 

@@ -12,18 +12,19 @@ from typing import Any
 from hippo_lit import assemble
 from hippo_lit.asking import Asking
 from hippo_lit.assemble import Parts
+from hippo_lit.changes import Change
 from hippo_lit.config import Settings
-from hippo_lit.errors import ConfigError
 from hippo_lit.estimate import Estimate
 from hippo_lit.extraction import Progress
 from hippo_lit.index import Built
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.reader import EMBEDDING, Reader
+from hippo_lit.remembered import recall
 from hippo_lit.restriction import parse_filters
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Filters, Mode, Paper, RetrievalResult
+from hippo_lit.storage.store import Store
+from hippo_lit.types import Counts, Filters, Mode, Paper, RetrievalResult
 from hippo_lit.writer import Batch, Writer, refuse_other_folders
 
 Papers = Iterable[Paper | Mapping[str, Any]]
@@ -76,10 +77,10 @@ class HippoLit(Asking):
     ) -> HippoLit:
         """Open the index in folder `path`, made if absent unless `create` is False.
 
-        `embedder` and `chat` take the place of those that `settings` describe; `prompts` is a folder that
-        takes the place of the shipped one, and of `prompts.path`. An index made with another embedder is
-        found out when a query needs vectors. A write waits `wait_s` (≥ 0) seconds for another writer to
-        finish. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
+        `settings` are laid over those that the index remembers. `embedder` and `chat` take the place of those
+        that they describe, the folder `prompts` that of the shipped one and of `prompts.path`. An index made
+        with another embedder is found out when a query needs vectors. A write waits `wait_s` (≥ 0) seconds
+        for another writer. Raises IndexNotFoundError, FormatVersionError, IndexCorruptError, ConfigError.
         """
         folder = Path(path).expanduser()
         if create and not read_only:
@@ -89,7 +90,7 @@ class HippoLit(Asking):
             return cls(
                 folder,
                 store,
-                settings or Settings(),
+                recall(folder, settings),
                 embedder=embedder,
                 chat=chat,
                 prompts=Path(prompts) if prompts is not None else None,
@@ -141,9 +142,8 @@ class HippoLit(Asking):
         models than the index was made with, since all that stays would be done again; nothing is deleted
         then. Raises also as `add`.
         """
-        given = _ids(ids, "ids")
         with self.writing():
-            deleted = self._writer.delete(given, source)
+            deleted = self._writer.delete(ids, source)
             self.build(progress=progress)
         return deleted
 
@@ -157,16 +157,18 @@ class HippoLit(Asking):
         progress: Progress | None = None,
         budget: Budget | None = None,
         batch: Batch | None = None,
+        rebuild: bool = False,
     ) -> Built:
-        """Extract, embed and publish what is new in the store; nothing is done where nothing is new.
+        """Extract, embed and publish what is new in the store, and remember the settings.
 
+        Nothing is done where nothing is new; `rebuild` publishes anew all the same: what mends damage.
         `budget` ends the calls of the chat model. With `batch` these go into jobs of the provider's Batch
         API: "submit" collects what is answered and comes back at once, "wait" when all is. A chat model's
         failures are no errors: they are in what is returned. Raises ConfigError, EmbeddingError,
         IndexLockedError, StoreError.
         """
         with self.writing():
-            built = self._writer.build(progress, budget, batch)
+            built = self._writer.build(progress, budget, batch, rebuild=rebuild)
             self.refresh()
             return built
 
@@ -176,6 +178,10 @@ class HippoLit(Asking):
         No model is asked and nothing is stored. Raises DataError, StoreError.
         """
         return self._writer.estimate(papers, batch=batch)
+
+    def change(self) -> Change | None:
+        """What the settings change in the index, and what `build` would do again for it. Asks no model."""
+        return self._writer.change()
 
     async def aadd(self, papers: Papers) -> Counts:
         """`add`, without blocking the event loop."""
@@ -233,7 +239,8 @@ class HippoLit(Asking):
         modes that need vectors, and ModelError where `retrieve.on_model_error` is "raise".
         """
         chosen = parse_filters(filters, years=years, exclude=exclude)
-        return self._reader.retriever(mode).retrieve(query, k, mode, filters=chosen, explain=explain)
+        with self._reader.answering(mode) as retriever:
+            return retriever.retrieve(query, k, mode, filters=chosen, explain=explain)
 
     def retrieve_many(
         self,
@@ -251,13 +258,13 @@ class HippoLit(Asking):
         """
         groups = exclude if exclude is not None else [()] * len(queries)
         chosen = [parse_filters(filters, years=years, exclude=group) for group in groups]
-        retriever = self._reader.retriever(mode)
-        if mode in EMBEDDING:
-            retriever.prepare(queries)
-        return [
-            retriever.retrieve(query, k, mode, filters=each, explain=explain)
-            for query, each in zip(queries, chosen, strict=True)
-        ]
+        with self._reader.answering(mode) as retriever:
+            if mode in EMBEDDING:
+                retriever.prepare(queries)
+            return [
+                retriever.retrieve(query, k, mode, filters=each, explain=explain)
+                for query, each in zip(queries, chosen, strict=True)
+            ]
 
     async def aretrieve(
         self, query: str, k: int = 10, mode: Mode = "hippo", **options: Any
@@ -291,9 +298,3 @@ class HippoLit(Asking):
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-
-def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise ConfigError(f"{name} takes ids, not one text: write {name}=[{given!r}]", key=name)
-    return tuple(given)

@@ -43,15 +43,15 @@ class Asking:
         """
         _check(question, "question", k=k, steps=steps)
         chosen = parse_filters(filters, years=years, exclude=exclude)
-        retriever = self._reader.retriever(mode)
-        return self._reader.answerer(budget).answer(
-            question,
-            _retrieving(retriever, mode, chosen),
-            self._reader.sentences(retriever.snapshot, mode),
-            k=k,
-            steps=steps,
-            on_text=on_text,
-        )
+        with self._reader.answering(mode) as retriever:
+            return self._reader.answerer(budget).answer(
+                question,
+                _retrieving(retriever, mode, chosen),
+                self._reader.sentences(retriever.snapshot, mode),
+                k=k,
+                steps=steps,
+                on_text=on_text,
+            )
 
     async def aanswer(
         self, question: str, k: int | None = None, mode: Mode = "hippo", **options: Any
@@ -98,15 +98,15 @@ class Asking:
         """
         _check(hypothesis, "hypothesis", k=k)
         chosen = parse_filters(filters, years=years, exclude=exclude)
-        retriever = self._reader.retriever(mode)
-        return self._reader.prior_art_checker(budget).check(
-            hypothesis,
-            _retrieving(retriever, mode, chosen),
-            self._reader.sentences(retriever.snapshot, mode),
-            retriever.snapshot,
-            chosen,
-            k=k,
-        )
+        with self._reader.answering(mode) as retriever:
+            return self._reader.prior_art_checker(budget).check(
+                hypothesis,
+                _retrieving(retriever, mode, chosen),
+                self._reader.sentences(retriever.snapshot, mode),
+                retriever.snapshot,
+                chosen,
+                k=k,
+            )
 
     async def acheck_prior_art(
         self, hypothesis: str, k: int | None = None, mode: Mode = "hippo", **options: Any

@@ -19,7 +19,7 @@ from hippo_lit.storage.cache import Cache
 from hippo_lit.tokenizers import tokenizer
 
 if TYPE_CHECKING:
-    from hippo_lit.models.guard import Budget, Guard, Price
+    from hippo_lit.models.guard import Budget, Guard
     from hippo_lit.sources.live.services import Services
     from hippo_lit.storage.batches import BatchLedger
     from hippo_lit.storage.store import Store
@@ -114,14 +114,20 @@ def make_extractor(
     chat: ChatModel | None,
     cache: Cache,
     prompts: Path | None = None,
+    store: Store | None = None,
     *,
     budget: Budget | None = None,
     held: frozenset[str] = frozenset(),
 ) -> FactExtractor:
-    """The extractor of `[extract]`, within `budget`; calls whose key is `held` are not made.
+    """The extractor of `[extract]`, within `budget`; calls whose key is `held` are not made, and `store` is
+    where "imported" finds its facts.
 
     Raises ConfigError for kind "llm" without a chat model, and for a budget in USD without prices.
     """
+    if settings.extract.kind == "imported":
+        from hippo_lit.extract.imported import ImportedExtractor
+
+        return _with_names(settings, ImportedExtractor(settings.extract.imported, store))
     if settings.extract.kind != "llm":
         return _rules(settings.extract.kind)
     if chat is None:
@@ -134,32 +140,27 @@ def extractor_over(
     chat: ChatModel, settings: Settings, prompts: Path | None = None, *, names: bool = True
 ) -> FactExtractor:
     """An LLM's extractor that asks `chat` as it stands; with `names` it adds those that rules find."""
-    from hippo_lit.extract.combined import CombinedExtractor
     from hippo_lit.extract.llm import LLMExtractor
 
     prompt = load_prompt(prompts_dir(prompts) / "extract")
     extractor = LLMExtractor(chat, prompt, concurrency=settings.llm.concurrency)
-    if not names or settings.extract.names_from == "none":
+    return _with_names(settings, extractor) if names else extractor
+
+
+def _with_names(settings: Settings, extractor: FactExtractor) -> FactExtractor:
+    """`extractor`, and the names that rules find where `names_from` says whose."""
+    from hippo_lit.extract.combined import CombinedExtractor
+
+    if settings.extract.names_from == "none":
         return extractor
     return CombinedExtractor(facts=extractor, names=_rules(settings.extract.names_from))
 
 
 def make_guard(settings: Settings, budget: Budget | None) -> Guard:
     """What stops the calls of a run. Raises ConfigError for a budget in USD without prices."""
-    from hippo_lit.models.guard import Guard
+    from hippo_lit.models.guard import Guard, price_of
 
-    return Guard(budget, make_price(settings), max_reply_tokens=settings.llm.max_tokens)
-
-
-def make_price(settings: Settings, *, batch: bool = False) -> Price | None:
-    """What tokens of `[llm]` cost, one by one or in a batch job; None where no price is set."""
-    from hippo_lit.models.guard import Price
-
-    llm = settings.llm
-    if llm.price_in_per_million is None or llm.price_out_per_million is None:
-        return None
-    factor = llm.batch_price_factor if batch else 1.0
-    return Price(llm.price_in_per_million, llm.price_out_per_million, factor)
+    return Guard(budget, price_of(settings.llm), max_reply_tokens=settings.llm.max_tokens)
 
 
 def make_batch_run(
@@ -177,6 +178,7 @@ def make_batch_run(
     from hippo_lit.models.batch_api import BatchApi
     from hippo_lit.models.chat import OpenAIChat
     from hippo_lit.models.chat_cache import CachedChat
+    from hippo_lit.models.guard import price_of
 
     if settings.extract.kind != "llm" or not isinstance(chat, OpenAIChat):
         key = "extract.kind" if settings.extract.kind != "llm" else "llm.kind"
@@ -194,7 +196,7 @@ def make_batch_run(
         ledger=ledger,
         guard=guard,
         online=_staged(_guarded(chat, guard), cache, "extract"),
-        price=make_price(settings, batch=True),
+        price=price_of(settings.llm, batch=True),
         wait=wait,
     )
 

@@ -1,4 +1,6 @@
-"""Settings: TOML files checked by pydantic. Precedence: default < file < environment < command line.
+"""Settings: TOML files checked by pydantic.
+
+Precedence: default < what an index remembers (`remembered`) < file < environment < command line.
 
 Secrets are never settings: a section names the environment variable that holds its key. Every other
 setting can be given as `HIPPO_LIT_<SECTION>__<KEY>` in the environment or `--set section.key=value`.
@@ -6,9 +8,6 @@ setting can be given as `HIPPO_LIT_<SECTION>__<KEY>` in the environment or `--se
 
 from __future__ import annotations
 
-import json
-import os
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -16,8 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hippo_lit.errors import ConfigError
-
-ENV_PREFIX = "HIPPO_LIT_"
+from hippo_lit.layers import gather
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -64,12 +62,14 @@ class LLMSettings(_Section):
 
 
 class ExtractSettings(_Section):
-    """How facts are found: "spacy" (rules, no key), "llm", "simple" (any script), "none".
+    """How facts are found: "spacy" (rules, no key), "llm", "simple" (any script), "imported", "none".
 
-    With "llm", `names_from = "spacy"` adds the names and phrases that rules find to the model's own.
+    "imported" takes what `import-openie` brought in under the name `imported`. With it and with "llm",
+    `names_from = "spacy"` adds the names and phrases that rules find to the model's own.
     """
 
-    kind: Literal["spacy", "llm", "simple", "none"] = "spacy"
+    kind: Literal["spacy", "llm", "simple", "imported", "none"] = "spacy"
+    imported: str = Field(default="openie", pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")
     names_from: Literal["spacy", "simple", "none"] = "spacy"
     passage_chars: int = Field(default=4000, ge=200)
 
@@ -278,19 +278,7 @@ def load_settings(
 
     Raises ConfigError naming the key and, for a wrong name, the nearest right ones.
     """
-    layers: dict[str, Any] = {}
-    if file is not None:
-        layers = _read_toml(file)
-    for name, value in sorted((os.environ if environ is None else environ).items()):
-        if name.startswith(ENV_PREFIX) and "__" in name:
-            section, _, key = name.removeprefix(ENV_PREFIX).lower().partition("__")
-            _assign(layers, f"{section}.{key}", value, origin=f"environment variable {name}")
-    for override in overrides:
-        key, separator, value = override.partition("=")
-        if not separator:
-            raise ConfigError(f"--set {override!r}: write it as section.key=value", key=override)
-        _assign(layers, key.strip(), value.strip(), origin=f"--set {override}")
-    return validate(layers, origin=str(file) if file else "settings")
+    return validate(gather(file, overrides, environ), origin=str(file) if file else "settings")
 
 
 def validate(data: Mapping[str, Any], *, origin: str = "settings") -> Settings:
@@ -304,31 +292,6 @@ def validate(data: Mapping[str, Any], *, origin: str = "settings") -> Settings:
             raise ConfigError(f"{origin}: there is no setting {key!r}{_nearest(key)}", key=key) from error
         shown = repr(first["input"])[:80]
         raise ConfigError(f"{origin}: {key} = {shown}: {first['msg']}", key=key) from error
-
-
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError as error:
-        raise ConfigError(f"{file}: no such settings file", key=str(file)) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read: {error}", key=str(file)) from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: not valid TOML: {error}", key=str(file)) from error
-
-
-def _assign(layers: dict[str, Any], dotted: str, text: str, *, origin: str) -> None:
-    section, separator, key = dotted.partition(".")
-    if not separator or not section or not key:
-        raise ConfigError(f"{origin}: {dotted!r} is not of the form section.key", key=dotted)
-    try:
-        value = json.loads(text)
-    except ValueError:
-        value = text  # a bare word is a string: --set filter.kind=llm
-    present = layers.get(section, {})
-    if not isinstance(present, dict):
-        raise ConfigError(f"{origin}: {section!r} is a section, not a value", key=section)
-    layers[section] = {**present, key: value}
 
 
 def _nearest(key: str) -> str:

@@ -24,6 +24,7 @@ from hippo_lit.errors import ChatModelError, HippoLitError
 from hippo_lit.llm.prompts import load_instruction, load_prompt
 from hippo_lit.protocols import Embedder
 from hippo_lit.resources import configs_dir, prompts_dir
+from hippo_lit.storage.batches import LEDGER, awaited
 from hippo_lit.storage.cache import Cache
 from hippo_lit.types import Message, Passage
 
@@ -164,6 +165,9 @@ def _extractor(settings: Settings) -> Check:
         if "spacy" in _rules_in_use(settings):
             detail += f" ({_spacy().detail})"
         return Check("extractor", "ok", detail)
+    if kind == "imported":
+        detail = f"facts imported as {settings.extract.imported}, names by {settings.extract.names_from}"
+        return Check("extractor", "ok", detail)
     extractor = make_extractor(settings, None, Cache(None))
     began = perf_counter()
     for outcome in extractor.extract([_SAMPLE]):
@@ -173,7 +177,7 @@ def _extractor(settings: Settings) -> Check:
 
 
 def _rules_in_use(settings: Settings) -> tuple[str, ...]:
-    if settings.extract.kind == "llm":
+    if settings.extract.kind in ("llm", "imported"):
         return (settings.extract.names_from,)
     return (settings.extract.kind,)
 
@@ -237,6 +241,8 @@ def _index(folder: Path, settings: Settings, embedder: Embedder | None) -> Itera
     if embedder is not None:
         yield _same_embedder(described, embedder)
     yield _checked("index's extractor", lambda: _same_extractor(described, settings), failed="warning")
+    if (folder / LEDGER).is_file():
+        yield _checked("batch jobs", lambda: _batches(folder))
     yield _room(folder)
 
 
@@ -269,6 +275,12 @@ def _same_extractor(described: IndexDescription, settings: Settings) -> Check:
     return Check(
         "index's extractor", "warning", detail, "Searching works; the next index run extracts all again."
     )
+
+
+def _batches(folder: Path) -> Check:
+    out = len(awaited(folder))
+    advice = "Run hippo-lit index --batch on it: that collects them when they are there." if out else ""
+    return Check("batch jobs", "ok", f"{out:,} replies are awaited", advice)
 
 
 def _room(folder: Path) -> Check:

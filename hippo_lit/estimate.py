@@ -12,8 +12,7 @@ from hippo_lit import assemble
 from hippo_lit.errors import IndexNotFoundError
 from hippo_lit.llm.tokens import extraction_tokens, prompt_tokens
 from hippo_lit.merge import merge_papers
-from hippo_lit.passages import passage_hash, passages_of
-from hippo_lit.sentences import sentence_spans
+from hippo_lit.passages import passage_hash, passages_of, sentence_places
 from hippo_lit.storage.batches import awaited
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.store import Store
@@ -123,7 +122,7 @@ class _Count:
         self._settings = settings
         self._store = store
         self._embedder = embedder
-        self._extractor = assemble.make_extractor(settings, chat, cache, prompts)
+        self._extractor = assemble.make_extractor(settings, chat, cache, prompts, store)
         self._asking = None
         if settings.extract.kind == "llm" and chat is not None:
             from hippo_lit.models.awaiting import AwaitingChat
@@ -147,11 +146,13 @@ class _Count:
             for _ in self._asking.extract(missing):
                 pass
         self._to_embed += self._embedder.missing_passages(
-            [passage.text for passage in new.values()], [_spans(passage) for passage in new.values()]
+            [passage.text for passage in new.values()], [sentence_places(passage) for passage in new.values()]
         )
 
     def result(self, *, batch: bool) -> Estimate:
-        price = assemble.make_price(self._settings, batch=batch)
+        from hippo_lit.models.guard import price_of
+
+        price = price_of(self._settings.llm, batch=batch)
         return Estimate(
             self._passages,
             self._to_extract,
@@ -170,9 +171,3 @@ class _Count:
         self._calls += 1
         self._tokens_in += prompt_tokens(request.messages)
         self._tokens_out += extraction_tokens(request.messages, self._settings.llm.max_tokens)
-
-
-def _spans(passage: Passage) -> list[tuple[int, int]]:
-    """The sentences of a passage as places in its text."""
-    shift = len(passage.text) - len(passage.body)
-    return [(start + shift, end + shift) for start, end in sentence_spans(passage.body)]

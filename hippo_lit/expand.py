@@ -18,8 +18,7 @@ from hippo_lit.identifiers import identifiers
 from hippo_lit.index import Built
 from hippo_lit.sources.live.answers import Direction, Neighbour
 from hippo_lit.sources.live.citations import Citations
-from hippo_lit.storage.store import Counts
-from hippo_lit.types import Paper
+from hippo_lit.types import Counts, Paper
 
 Directions = Literal["both", "references", "citations"]
 CitationService = Literal["s2", "openalex"]

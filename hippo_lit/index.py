@@ -16,9 +16,8 @@ from hippo_lit.corpus import CorpusParts, Indexed
 from hippo_lit.derived import Before, Recipe, derived, word_indexes, write
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
 from hippo_lit.extraction import Extracted, Extracting, ExtractionRun, Progress, silent
-from hippo_lit.passages import passage_hash, passages_of
+from hippo_lit.passages import passage_hash, passages_of, sentence_places
 from hippo_lit.protocols import FactExtractor, PartEmbedder
-from hippo_lit.sentences import sentence_spans
 from hippo_lit.snapshot import FORMAT, Snapshot
 from hippo_lit.storage.disk import reporting
 from hippo_lit.storage.publish import CURRENT, open_current, publish, sweep
@@ -94,9 +93,12 @@ class Indexer:
     extraction: Extracting | None = None
     """How facts are got; by default from `extractor`, a call at a time."""
 
-    def build(self) -> Built:
-        """Bring the snapshot up to date. Raises ModelError, StoreError."""
-        current, damaged = self._current()
+    def build(self, *, rebuild: bool = False) -> Built:
+        """Bring the snapshot up to date; with `rebuild` make it anew although it seems to be.
+
+        Raises ModelError, StoreError.
+        """
+        current, damaged = (None, True) if rebuild else self._current()
         known = self._known(current)
         old = known[0] if known else None
         plan, facts = self._plan(old)
@@ -238,17 +240,12 @@ class Indexer:
     def _make(self, papers: Sequence[Indexed], old: CorpusParts | None) -> CorpusParts:
         """The parts of new papers, their passages and sentences embedded."""
         passages = [passage for each in papers for passage in each.passages]
-        spans = [sentence_spans(passage.body) for passage in passages]
+        spans = [sentence_places(passage) for passage in passages]
         texts = [passage.text for passage in passages]
-        shifts = [len(text) - len(passage.body) for text, passage in zip(texts, passages, strict=True)]
-        shifted = [
-            [(start + shift, end + shift) for start, end in group]
-            for group, shift in zip(spans, shifts, strict=True)
-        ]
         self.progress("embed", 0, len(texts))
         if texts or old is None:
             vectors, of_sentences = self.embedder.embed_parts(
-                texts, shifted, progress=lambda done, total: self.progress("embed", done, total)
+                texts, spans, progress=lambda done, total: self.progress("embed", done, total)
             )
         else:  # nothing to ask the model, which need not even be loaded
             vectors, of_sentences = old.passage_vectors[0][:0], old.sentence_vectors[0][:0]

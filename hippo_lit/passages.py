@@ -32,6 +32,12 @@ def passage_hash(passage: Passage) -> str:
     return content_hash(passage.title, passage.body)
 
 
+def sentence_places(passage: Passage) -> list[tuple[int, int]]:
+    """The sentences of a passage's body as (start, end) in its whole text."""
+    shift = len(passage.text) - len(passage.body)
+    return [(start + shift, end + shift) for start, end in sentence_spans(passage.body)]
+
+
 def _pieces(body: str, max_chars: int) -> list[tuple[int, int]]:
     """Sentence spans, none longer than `max_chars`, without space at their ends."""
     cuts = (

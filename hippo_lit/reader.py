@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from hippo_lit import assemble
@@ -10,14 +11,23 @@ from hippo_lit.answer.answering import Answerer, AnswerModels
 from hippo_lit.answer.extracts import NearestSentences
 from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
 from hippo_lit.assemble import Parts
-from hippo_lit.errors import EmbedderMismatchError, IndexNotFoundError, MissingExtraError, ModelError
+from hippo_lit.errors import (
+    EmbedderMismatchError,
+    HippoLitError,
+    IndexCorruptError,
+    IndexNotFoundError,
+    MissingExtraError,
+    ModelError,
+)
 from hippo_lit.llm.prompts import Prompt
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.cache import Cache
+from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.publish import open_current
+from hippo_lit.storage.seal import damage
 from hippo_lit.types import Mode
 
 EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
@@ -54,20 +64,26 @@ class Reader:
                 return  # nothing new: keep what is warm
             self._retriever = None if snapshot is None else self._make(snapshot)
 
-    def retriever(self, mode: Mode) -> Retriever:
-        """The state in use, fit for `mode`. Raises IndexNotFoundError, EmbedderMismatchError."""
-        retriever = self.current()
-        if retriever is None:
-            path = self._parts.path
-            raise IndexNotFoundError(
-                f"{path} holds no published index yet: add papers first"
-                f" (hippo-lit index FILE --index {path})",
-                path=str(path),
-            )
-        unchecked = self._checked != retriever.snapshot.name and len(retriever.snapshot)
-        if mode in EMBEDDING and unchecked and self._check_embedder(retriever.snapshot):
-            self._checked = retriever.snapshot.name
-        return retriever
+    @contextmanager
+    def answering(self, mode: Mode) -> Iterator[Retriever]:
+        """The state in use, fit for `mode`, as long as it answers.
+
+        Raises IndexNotFoundError, EmbedderMismatchError; IndexCorruptError in place of an error that nobody
+        expects, where the checksums say that it is the files and not a bug.
+        """
+        retriever = self._fit_for(mode)
+        try:
+            yield retriever
+        except HippoLitError:
+            raise
+        except Exception as error:
+            folder = retriever.snapshot.folder
+            broken = damage(folder) if folder.is_dir() else []
+            if not broken:
+                raise
+            raise IndexCorruptError(
+                f"the snapshot is damaged: {'; '.join(broken)}. {ADVICE_REBUILD}", path=str(folder)
+            ) from error
 
     def answerer(self, budget: Budget | None = None) -> Answerer:
         """Who answers one question, within `budget`; by extracts where there is no chat model.
@@ -101,6 +117,20 @@ class Reader:
         self._replies.close()
         self._queries.close()
 
+    def _fit_for(self, mode: Mode) -> Retriever:
+        retriever = self.current()
+        if retriever is None:
+            path = self._parts.path
+            raise IndexNotFoundError(
+                f"{path} holds no published index yet: add papers first"
+                f" (hippo-lit index FILE --index {path})",
+                path=str(path),
+            )
+        unchecked = self._checked != retriever.snapshot.name and len(retriever.snapshot)
+        if mode in EMBEDDING and unchecked and self._check_embedder(retriever.snapshot):
+            self._checked = retriever.snapshot.name
+        return retriever
+
     def _make(self, snapshot: Snapshot) -> Retriever:
         parts = self._parts
         return Retriever(
@@ -122,8 +152,9 @@ class Reader:
             return False  # the query meets the same failure, and `retrieve.on_model_error` says what it means
         if built_with != given:
             raise EmbedderMismatchError(
-                f"{path} was indexed with the embedder {built_with}, the settings name {given}: give the"
-                " settings it was indexed with, or index again to re-embed",
+                f"{path} was indexed with the embedder {built_with}, the settings name {given}. Search"
+                " without settings of embedding, since the index remembers its own; or embed it again with"
+                f" the new ones: hippo-lit index --index {path} with the same --config or --set",
                 path=str(path),
                 found=built_with,
                 expected=given,

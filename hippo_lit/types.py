@@ -272,3 +272,21 @@ class RetrievalResult:
     reason: str = ""
     metrics: Metrics = field(default_factory=Metrics)
     trace: Trace = field(default_factory=Trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What became of the papers of a batch.
+
+    `added`: the paper was new. `changed`: it was known, under this id or another; the source was new or
+    said something else.
+    """
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.added + other.added, self.changed + other.changed, self.unchanged + other.unchanged
+        )

@@ -12,12 +12,15 @@ from typing import Any, Literal
 
 from hippo_lit import assemble
 from hippo_lit.assemble import Parts
+from hippo_lit.changes import Change, compare
 from hippo_lit.errors import (
     ConfigError,
     DataError,
     EmbedderMismatchError,
     FormatVersionError,
     IndexCorruptError,
+    MissingExtraError,
+    ModelError,
     StoreError,
 )
 from hippo_lit.estimate import Estimate, estimate
@@ -27,13 +30,14 @@ from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import FactExtractor
 from hippo_lit.records import paper_from_mapping, paper_to_mapping
+from hippo_lit.remembered import SETTINGS_FILE, remember
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.batches import BatchLedger, awaited
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.lock import WriterLock
 from hippo_lit.storage.publish import open_current, sweep
-from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Paper
+from hippo_lit.storage.store import Store
+from hippo_lit.types import Counts, Paper
 
 Batch = Literal["submit", "wait"]
 
@@ -77,8 +81,11 @@ class Writer:
         with self.session():
             return self._store.put_papers(map(_cleaned, papers), replace=True)
 
-    def delete(self, ids: Sequence[str], source: str | None) -> int:
+    def delete(self, given: Iterable[str], source: str | None) -> int:
         """Forget papers, or what `source` said of them; all of them or none. Returns how many there were."""
+        if isinstance(given, str):
+            raise ConfigError(f"ids takes ids, not one text: write ids=[{given!r}]", key="ids")
+        ids = tuple(given)
         with self.session():
             shown = self._shown()
             self._refuse_other_models(shown)
@@ -88,8 +95,10 @@ class Writer:
             self._store.delete(ids, source=source)
         return len(set(ids))
 
-    def build(self, progress: Progress | None, budget: Budget | None, batch: Batch | None) -> Built:
-        """Extract, embed and publish what is new in the store."""
+    def build(
+        self, progress: Progress | None, budget: Budget | None, batch: Batch | None, *, rebuild: bool
+    ) -> Built:
+        """Extract, embed and publish what is new in the store; remember the settings that did it."""
         parts, report = self._parts, progress or silent
         with self.session(), self._cache() as cache, ExitStack() as opened:
             held = awaited(self._path) if batch is None else frozenset()
@@ -113,7 +122,8 @@ class Writer:
                     wait=batch == "wait",
                 )
                 indexer.extraction = replace(run, progress=report)
-            built = indexer.build()
+            built = indexer.build(rebuild=rebuild)
+            remember(self._path, parts.settings)
             if not built.published:
                 sweep(self._path)  # a writer that died after publishing left its files
             return built
@@ -131,6 +141,20 @@ class Writer:
             batch=batch,
         )
 
+    def change(self) -> Change | None:
+        """What the settings change in the published state; None also where that cannot be told yet."""
+        shown = self._shown()
+        if shown is None:
+            return None
+        with Cache(assemble.cache_path(self._parts.settings, self._path), on_write_error="skip") as cache:
+            try:
+                embedder = self._cached(cache).space
+            except (ModelError, MissingExtraError):
+                return None  # to build meets the same failure, and says what it means
+            extractor = self._extractor(cache).name
+        recipe = assemble.make_recipe(self._parts.settings)
+        return compare(shown, embedder, extractor, recipe, lambda: self.estimate((), batch=False))
+
     # -- inside
 
     def _cache(self) -> Cache:
@@ -144,7 +168,7 @@ class Writer:
     ) -> FactExtractor:
         parts = self._parts
         return assemble.make_extractor(
-            parts.settings, parts.chat, cache, parts.prompts, budget=budget, held=held
+            parts.settings, parts.chat, cache, parts.prompts, self._store, budget=budget, held=held
         )
 
     def _shown(self) -> Snapshot | None:
@@ -160,7 +184,7 @@ class Writer:
             return
         with self._cache() as cache:
             embedder, extractor = self._cached(cache).space, self._extractor(cache).name
-        advice = "give the settings it was indexed with, or index again with the new ones first"
+        advice = "give the settings it was indexed with (it remembers them), or index again first"
         if (built_with := shown.about["embedder"]) != embedder:
             raise EmbedderMismatchError(
                 f"{self._path} was indexed with the embedder {built_with}, the settings name {embedder}:"
@@ -210,7 +234,7 @@ def refuse_other_folders(folder: Path) -> None:
         there = {entry.name.partition("-")[0] for entry in folder.iterdir()}
     except OSError:
         return  # not there yet, or not readable: opening the store says so better
-    if there and not there & {"store.db", "writer.lock", "snapshots", assemble.CACHE}:
+    if there and not there & {"store.db", "writer.lock", "snapshots", assemble.CACHE, SETTINGS_FILE}:
         raise StoreError(
             f"{folder} is not an index and not empty: name a new or an empty folder", path=str(folder)
         )

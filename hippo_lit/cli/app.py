@@ -8,12 +8,15 @@ import typer
 
 from hippo_lit.cli import (
     ask,
+    compact,
     compare,
     delete,
     demo,
     doctor,
     evaluate,
     expand,
+    export,
+    import_openie,
     index,
     info,
     label,
@@ -22,8 +25,9 @@ from hippo_lit.cli import (
     prompt,
     search,
     show,
-    tune,
     tool_schema,
+    tune,
+    verify,
 )
 from hippo_lit.cli.group import Group
 
@@ -37,7 +41,7 @@ Exit codes
   3    a file or record cannot be read, or there is no such paper
   4    a paper source failed; from `index`, `expand`: what came is indexed
   5    a model failed; from `index`: some passages got no facts
-  6    the index cannot be read or written
+  6    the index cannot be read or written, or `verify` found it damaged
   7    `index` ended early as told: the budget is used up, or replies of
        batch jobs are awaited; the next run goes on
   70   a bug in hippo-lit
@@ -80,12 +84,16 @@ def root(
 
 app.command()(index.index)
 app.command()(expand.expand)
+app.command("import-openie")(import_openie.import_openie)
 app.command()(delete.delete)
 app.command()(search.search)
 app.command()(ask.ask)
 app.command("prior-art")(prior_art.prior_art)
 app.command()(show.show)
 app.command()(info.info)
+app.command()(export.export)
+app.command()(verify.verify)
+app.command()(compact.compact)
 app.command()(doctor.doctor)
 app.command()(demo.demo)
 app.command("eval")(evaluate.evaluate)

@@ -26,7 +26,7 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
-    read_settings,
+    query_settings,
     schema_option,
 )
 from hippo_lit.cli.output import print_json, show
@@ -83,7 +83,7 @@ def ask(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = read_settings(config, overrides)
+    settings = query_settings(folder, config, overrides)
     options: dict[str, Any] = {"steps": steps, "filters": filters, "budget": Budget(max_tokens, max_cost_usd)}
     printer = None if as_json else Printer()
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:

@@ -47,7 +47,7 @@ def delete(
     """Take papers out of an index, or what one source said of them.
 
     Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
-    then 3. Give the settings that the index was made with. What was paid for the papers' texts is kept: a
+    then 3. What was paid for the papers' texts is kept: a
     paper that comes back costs nothing. Interrupted, run it again: it goes on.
     """
     from hippo_lit.api import HippoLit

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from hippo_lit.cli.options import AsJson, Config, OptionalIndexFolder, Overrides, read_settings
+from hippo_lit.cli.options import AsJson, Config, OptionalIndexFolder, Overrides, settings_of
 from hippo_lit.cli.output import print_json, show
 
 if TYPE_CHECKING:
@@ -35,13 +35,13 @@ def doctor(
     """
     from hippo_lit.config import Settings
     from hippo_lit.doctor import Check, examine
-    from hippo_lit.errors import ConfigError
+    from hippo_lit.errors import ConfigError, StoreError
 
     given = f"{config or 'the default ones'}{', with --set' if overrides else ''}"
     try:
-        settings = read_settings(config, overrides)
+        settings = settings_of(folder, config, overrides)
         checks = [Check("settings", "ok", given)]
-    except ConfigError as error:
+    except (ConfigError, StoreError) as error:
         settings = Settings()
         advice = "Mend that; what follows was checked with the default settings."
         checks = [Check("settings", "fail", error.message, advice)]

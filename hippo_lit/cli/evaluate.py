@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from hippo_lit.cli.group import EXIT_INTERRUPTED
-from hippo_lit.cli.options import AsJson, Overrides, config_file
+from hippo_lit.cli.options import AsJson, Overrides, config_file, settings_of
 from hippo_lit.cli.output import print_json, say, say_some, show
 from hippo_lit.cli.progress import reporting
 
@@ -130,7 +130,7 @@ def evaluate(
     names = check_measures([*measures.replace(",", " ").split(), *(gate.measure for gate in gates)])
     planned = plan(
         check_modes(part.strip() for part in systems.split(",") if part.strip()),
-        settings_of(configs, overrides),
+        configurations(configs, overrides, index),
         ablate=ablate,
         sweeps=[parse_sweep(text) for text in sweep or ()],
     )
@@ -205,19 +205,23 @@ def _finish(
         raise typer.Exit(EXIT_GATE)
 
 
-def settings_of(configs: list[str] | None, overrides: list[str] | None) -> list[tuple[str, Settings]]:
-    """Every configuration with its name. Raises ConfigError where two have one name."""
-    from hippo_lit.config import load_settings
+def configurations(
+    configs: list[str] | None, overrides: list[str] | None, index: Path | None
+) -> list[tuple[str, Settings]]:
+    """Every configuration with its name, over what `index` remembers.
+
+    Raises ConfigError where two have one name.
+    """
     from hippo_lit.errors import ConfigError
 
     if not configs:
-        return [("default", load_settings(None, overrides or ()))]
+        return [("default", settings_of(index, None, overrides))]
     found: dict[str, Settings] = {}
     for given in configs:
         file = config_file(given)
         if file.stem in found:
             raise ConfigError(f"two configurations are called {file.stem!r}: rename one file", key="config")
-        found[file.stem] = load_settings(file, overrides or ())
+        found[file.stem] = settings_of(index, given, overrides)
     return list(found.items())
 
 

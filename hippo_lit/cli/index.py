@@ -21,12 +21,13 @@ from hippo_lit.cli.options import (
     MaxTokens,
     Overrides,
     Wait,
-    read_settings,
+    settings_of,
 )
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import counted, reporting
 
 if TYPE_CHECKING:
+    from hippo_lit.api import HippoLit
     from hippo_lit.config import Settings
 
 EXIT_FAILURES = 5
@@ -40,11 +41,14 @@ _Batch = Annotated[
 _UntilDone = Annotated[
     bool, typer.Option("--until-done", help="With --batch: wait for all jobs, which may take a day.")
 ]
+_Rebuild = Annotated[
+    bool, typer.Option("--rebuild", help="Build the snapshot anew from what is stored; mends a damaged one.")
+]
 
 
 def index(
-    paths: Paths,
     folder: IndexFolder,
+    paths: Paths = None,
     config: Config = None,
     overrides: Overrides = None,
     strict: Strict = False,
@@ -53,6 +57,7 @@ def index(
     estimate: _Estimate = False,
     batch: _Batch = False,
     until_done: _UntilDone = False,
+    rebuild: _Rebuild = False,
     limit: Limit = None,
     columns: Columns = None,
     encoding: Encoding = None,
@@ -69,6 +74,10 @@ def index(
     the same, without the facts of these passages; the exit code is then 5, and the next run tries them again.
     Where a paper service fails, what it gave until then and all other papers are indexed; the exit code is
     then 4. Interrupted, it keeps what was done; run again, it goes on: answers of services are kept, too.
+    Without a PATH, what is stored already is brought up to date.
+
+    The index remembers its settings: only what is to change needs to be given again. What a change of
+    embedder, extractor or prompt means is said before anything is done.
 
     A budget (--max-tokens, --max-cost-usd) ends a run early: what was paid for is kept and indexed, the exit
     code is 7, and the next run goes on. With --batch, jobs are submitted and the command comes back with
@@ -77,8 +86,9 @@ def index(
     if until_done and not batch:
         raise typer.BadParameter("--until-done waits for the jobs of --batch; give both")
     inputs = Inputs(strict, limit, columns, encoding)
+    settings = settings_of(folder, config, overrides)
     if estimate:
-        _tell_estimate(paths, inputs, folder, read_settings(config, overrides), batch, as_json)
+        _tell_estimate(paths or [], inputs, folder, settings, batch, as_json)
         return
     from hippo_lit import assemble
     from hippo_lit.api import HippoLit
@@ -89,25 +99,26 @@ def index(
     from hippo_lit.models.usage import UsageMeter
 
     began = perf_counter()
-    settings = read_settings(config, overrides)
     budget = Budget(max_tokens, max_cost_usd)
     if max_cost_usd is not None:
         assemble.make_guard(settings, budget)  # a price that is missing is known before anything is read
     services = make_services(settings)
-    sources = inputs.sources(paths, services)
+    sources = inputs.sources(paths or (), services)
     papers = chain.from_iterable(source.papers() for source in sources)
     meter = UsageMeter()
     try:
         with (
             services,
-            HippoLit.open(folder, settings, wait_s=wait) as lit,
-            meter.active(),
-            reporting() as report,
+            HippoLit.open(folder, settings, create=bool(paths), wait_s=wait) as lit,
             lit.writing(),
         ):
-            counts = lit.put(counted(papers, report, "read"))
+            _warn_of_change(lit)
             how: Literal["submit", "wait"] = "wait" if until_done else "submit"
-            built = lit.build(progress=report, budget=budget, batch=how if batch else None)
+            with meter.active(), reporting() as report:
+                counts = lit.put(counted(papers, report, "read"))
+                built = lit.build(
+                    progress=report, budget=budget, batch=how if batch else None, rebuild=rebuild
+                )
     except KeyboardInterrupt:
         say("interrupted; what was done is kept: run the same command again to go on")
         raise typer.Exit(EXIT_INTERRUPTED) from None
@@ -125,13 +136,22 @@ def index(
         raise typer.Exit(EXIT_UNFINISHED)
 
 
+def _warn_of_change(lit: HippoLit) -> None:
+    change = lit.change()
+    for line in change.lines() if change is not None else ():
+        say(line)
+
+
 def _tell_estimate(
     paths: list[str], inputs: Inputs, folder: str, settings: Settings, batch: bool, as_json: bool
 ) -> None:
     from hippo_lit.assemble import make_services
     from hippo_lit.cli.index_report import estimate_lines
     from hippo_lit.estimate import estimate
+    from hippo_lit.storage.store import Store
 
+    if not paths:
+        Store.open(folder, read_only=True).close()  # there is something to estimate
     services = make_services(settings)
     sources = inputs.sources(paths, services)
     papers = chain.from_iterable(source.papers() for source in sources)

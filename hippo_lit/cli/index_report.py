@@ -12,8 +12,7 @@ from hippo_lit.estimate import Estimate
 from hippo_lit.index import Built
 from hippo_lit.render import printable, usage_text
 from hippo_lit.sources.files import SourceReport
-from hippo_lit.storage.store import Counts
-from hippo_lit.types import Paper, Usage
+from hippo_lit.types import Counts, Paper, Usage
 
 
 class Source(Protocol):
@@ -85,7 +84,7 @@ class Outcome:
 
     def _lines(self) -> Iterator[str]:
         names = [printable(source.name) for source in self.sources]
-        width = max(map(len, names))
+        width = max(map(len, names), default=0)
         for name, source in zip(names, self.sources, strict=True):
             report = source.report
             parts = f"{_count(report.papers, 'paper')} + {report.skipped:,} skipped"

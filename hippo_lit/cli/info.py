@@ -78,7 +78,7 @@ def _rows(described: IndexDescription) -> Iterator[tuple[str, str]]:
         yield "citations", f"{described.citations:,} between papers of the index"
         yield "embedder", f"{described.embedder} ({described.dimensions} dimensions)"
         yield "extractor", described.extractor
-    parts = ", ".join(f"{part} {_size(size)}" for part, size in described.bytes_on_disk.items())
+    parts = ", ".join(f"{part} {_size(size)}" for part, size in described.bytes_on_disk.items() if size)
     yield "on disk", f"{_size(sum(described.bytes_on_disk.values()))} ({parts})"
     changes = (described.recipe_changes or {}).items()
     differs = ", ".join(f"{key} = {value!r} (default {default!r})" for key, (value, default) in changes)

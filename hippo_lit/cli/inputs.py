@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 MOCK = "mock"
 Paths = Annotated[
-    list[str],
+    list[str] | None,
     typer.Argument(
-        metavar="PATH…",
+        metavar="[PATH…]",
         help="Files, folders, questions to paper services (arxiv:, s2:, openalex: or crossref: before a query"
         " or ids, doi: before DOIs; a bare DOI, arXiv id or address), or the word mock for the corpus of 100"
         " papers that comes with hippo-lit.",

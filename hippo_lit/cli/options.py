@@ -80,6 +80,31 @@ def read_settings(config: str | None, overrides: list[str] | None) -> Settings:
     return load_settings(config_file(config) if config else None, overrides or ())
 
 
+def settings_of(folder: str | Path | None, config: str | None, overrides: list[str] | None) -> Settings:
+    """The settings in force over those that the index, if any, remembers.
+
+    Raises ConfigError, IndexCorruptError.
+    """
+    from hippo_lit.remembered import recall
+
+    given = read_settings(config, overrides)
+    return given if folder is None else recall(Path(folder).expanduser(), given)
+
+
+def query_settings(folder: str, config: str | None, overrides: list[str] | None) -> Settings:
+    """The settings that a query is given, after a word on those that it cannot heed.
+
+    Raises ConfigError, IndexCorruptError.
+    """
+    from hippo_lit.cli.output import say
+    from hippo_lit.remembered import without_effect
+
+    given = read_settings(config, overrides)
+    for warning in without_effect(Path(folder).expanduser(), given):
+        say(warning)
+    return given
+
+
 def config_file(given: str) -> Path:
     """The file that `--config` names; a bare name without suffix is that of a shipped one."""
     path = Path(given).expanduser()

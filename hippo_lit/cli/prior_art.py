@@ -25,7 +25,7 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
-    read_settings,
+    query_settings,
     schema_option,
 )
 from hippo_lit.cli.output import print_json, show
@@ -74,7 +74,7 @@ def prior_art(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = read_settings(config, overrides)
+    settings = query_settings(folder, config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         art = lit.check_prior_art(
             hypothesis, k, mode, filters=filters, budget=Budget(max_tokens, max_cost_usd)

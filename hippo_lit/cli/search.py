@@ -18,7 +18,7 @@ from hippo_lit.cli.filters import (
     Year,
     filters_from,
 )
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, read_settings
+from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, query_settings
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.types import Mode
 
@@ -59,7 +59,7 @@ def search(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = read_settings(config, overrides)
+    settings = query_settings(folder, config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         result = lit.retrieve(
             query,

@@ -23,7 +23,7 @@ from hippo_lit.cli.bench import (
     opened,
     working_copy,
 )
-from hippo_lit.cli.evaluate import load_set, settings_of
+from hippo_lit.cli.evaluate import configurations, load_set
 from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import Report, reporting
@@ -92,7 +92,7 @@ def score(
     only_filter(name)
     found: list[tuple[str, list[PromptScore]]] = []
     default = os.environ.get("HIPPO_LIT_CONFIG")  # an option that repeats would split a path at its spaces
-    for label, settings in settings_of(configs or ([default] if default else None), overrides):
+    for label, settings in configurations(configs or ([default] if default else None), overrides, index):
         copy = working_copy(prompts, settings)
         with (
             reporting() as report,

@@ -21,6 +21,7 @@ from hippo_lit.evaluate.systems import System, index_key
 from hippo_lit.extraction import Progress, silent
 from hippo_lit.llm.prompts import load_prompt
 from hippo_lit.protocols import Embedder, TextKind
+from hippo_lit.remembered import complete
 from hippo_lit.resources import prompts_dir
 from hippo_lit.storage.cache import Cache
 from hippo_lit.text import content_hash
@@ -49,6 +50,8 @@ class Runner:
     index: Path | None = None
     progress: Progress = field(default=silent)
     on_reused: Callable[[str], None] = field(default=_nothing)
+    prepare: Callable[[HippoLit], object] | None = None
+    """Called for an index that has the papers, before it is built."""
     _embedders: dict[str, Embedder] = field(init=False, default_factory=dict)
 
     def run(self, systems: Sequence[System]) -> list[Run]:
@@ -117,6 +120,8 @@ class Runner:
             folder = self.store / f"{self.data.corpus_fingerprint[:16]}.idx"
             with HippoLit.open(folder, sharing, embedder=plain) as lit:
                 lit.put(self.data.papers)
+                if self.prepare is not None:
+                    self.prepare(lit)
                 lit.build(progress=self.progress)
         with Cache(assemble.cache_path(sharing, self.store), on_write_error="skip") as cache:
             yield folder, assemble.cached(plain, cache)
@@ -137,11 +142,13 @@ class Runner:
             )
 
     def _sharing(self, settings: Settings) -> Settings:
-        """`settings` with the store's file of vectors and replies, unless they name one."""
+        """All of `settings`, whoever used the index last; with the store's file of vectors and replies,
+        unless they name one.
+        """
         if settings.cache.path is not None:
-            return settings
+            return complete(settings)
         cache = settings.cache.model_copy(update={"path": self.store / VECTORS})
-        return settings.model_copy(update={"cache": cache})
+        return complete(settings.model_copy(update={"cache": cache}))
 
     def _embedder(self, settings: Settings) -> Embedder:
         """Made once for all systems that embed alike, since weights take seconds to load."""

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from hippo_lit.errors import IndexCorruptError
 from hippo_lit.storage.columns import Columns, ColumnWriter
+from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.packed import Selected
 from hippo_lit.storage.string_column import StringColumn
 from hippo_lit.types import Fact
@@ -145,9 +147,8 @@ class FactGraph:
             link_start=columns.array("link_start"),
             link_entity=columns.array("link_entity"),
             sentence_start=columns.array("sentence_start"),
-            statements=sparse.csr_matrix(
-                (np.ones(len(entity), dtype=np.int8), entity, columns.array("statement_start")),
-                shape=(about["n_sentences"], len(spread)),
+            statements=_checked(
+                entity, columns.array("statement_start"), (about["n_sentences"], len(spread))
             ),
             fact_subject=columns.array("fact_subject"),
             fact_object=columns.array("fact_object"),
@@ -164,3 +165,15 @@ class FactGraph:
                 if f"edge_{kind}_source" in columns
             },
         )
+
+
+def _checked(entity: Ints, start: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
+    """Rows of entities. scipy's loops trust their indices: a damaged one would end the process."""
+    try:
+        rows = sparse.csr_matrix((np.ones(len(entity), dtype=np.int8), entity, start), shape=shape)
+        rows.check_format(full_check=True)
+    except ValueError as e:
+        raise IndexCorruptError(
+            f"the statements of the snapshot are damaged ({e}). {ADVICE_REBUILD}", path=None
+        ) from e
+    return rows

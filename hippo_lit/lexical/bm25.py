@@ -30,6 +30,7 @@ from hippo_lit.errors import (
     IndexCorruptError,
     IndexNotFoundError,
 )
+from hippo_lit.storage.columns import map_array
 from hippo_lit.storage.disk import reporting
 from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.postings import Postings, index_groups
@@ -177,9 +178,7 @@ class BM25Index:
                     found=meta["format"],
                     expected=FORMAT,
                 )
-            columns = {
-                name: np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False) for name in _COLUMNS
-            }
+            columns = {name: map_array(folder / f"{name}.npy") for name in _COLUMNS}
             size, built_with, k1, b = meta["documents"], meta["tokenizer"], meta["k1"], meta["b"]
             _check(columns, size)
         except FileNotFoundError as e:

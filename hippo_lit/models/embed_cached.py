@@ -71,10 +71,9 @@ class CachedEmbedder:
         """
         if not texts:
             return self._embedder.embed([], kind)
-        hashes = [content_hash(self.render(text, kind)) for text in texts]
+        space, hashes = self.keys(texts, kind)
         distinct = dict(zip(hashes, texts, strict=True))
         keys = list(distinct)
-        space = self.space
         stored, found = self._cache.get_vectors(space, keys)
         missing = [key for key, known in zip(keys, found, strict=True) if not known]
         missing.sort(key=lambda key: len(distinct[key]))
@@ -107,9 +106,7 @@ class CachedEmbedder:
         own = getattr(self._embedder, "embed_parts", None)
         if own is None:
             return embed_apart(self, texts, spans)
-        rendered = [self.render(text, "passage") for text in texts]
-        keys = _part_keys(rendered, spans)
-        space = f"{self.space}/parts"
+        space, keys = self.part_keys(texts, spans)
         report = progress or self._progress
         rows: dict[str, Vectors] = {}
         missing = self._load(space, keys, rows)
@@ -132,13 +129,24 @@ class CachedEmbedder:
 
     def missing_passages(self, texts: Sequence[str], spans: Sequence[Spans]) -> int:
         """How many distinct texts `embed_parts` would have to read; nothing is embedded."""
+        space, keys = self.part_keys(texts, spans)
+        return len(self._load(space, keys, {}))
+
+    def keys(self, texts: Sequence[str], kind: TextKind) -> tuple[str, list[str]]:
+        """The space and the keys under which `embed` keeps vectors."""
+        return self.space, [content_hash(self.render(text, kind)) for text in texts]
+
+    def part_keys(self, texts: Sequence[str], spans: Sequence[Spans]) -> tuple[str, list[list[str]]]:
+        """The space and, for each text, the keys of itself and of its parts, as `embed_parts` keeps them."""
         rendered = [self.render(text, "passage") for text in texts]
-        if getattr(self._embedder, "embed_parts", None) is None:
-            keys = [[content_hash(text)] for text in rendered]
-            for row, text, group in zip(keys, texts, spans, strict=True):  # as `embed_apart` has them read
+        keys = [[content_hash(text)] for text in rendered]
+        if getattr(self._embedder, "embed_parts", None) is None:  # as `embed_apart` has them read
+            for row, text, group in zip(keys, texts, spans, strict=True):
                 row.extend(content_hash(self.render(text[start:end], "fact")) for start, end in group)
-            return len(self._load(self.space, keys, {}))
-        return len(self._load(f"{self.space}/parts", _part_keys(rendered, spans), {}))
+            return self.space, keys
+        for row, text, group in zip(keys, rendered, spans, strict=True):
+            row.extend(content_hash(text, f"{start}:{end}") for start, end in group)
+        return f"{self.space}/parts", keys
 
     def _load(self, space: str, keys: Sequence[Sequence[str]], rows: dict[str, Vectors]) -> list[int]:
         """Fill `rows` with what is stored, and say which texts miss something; equal rows count once."""
@@ -151,11 +159,3 @@ class CachedEmbedder:
             tuple(row): i for i, row in reversed(list(enumerate(keys))) if any(k not in rows for k in row)
         }
         return sorted(incomplete.values())
-
-
-def _part_keys(rendered: Sequence[str], spans: Sequence[Spans]) -> list[list[str]]:
-    """For each text its own key and those of its parts."""
-    return [
-        [content_hash(text), *(content_hash(text, f"{start}:{end}") for start, end in group)]
-        for text, group in zip(rendered, spans, strict=True)
-    ]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from hippo_lit.config import LLMSettings
 from hippo_lit.errors import ChatModelError, ConfigError
 from hippo_lit.llm.parallel import check_stopped
 from hippo_lit.llm.streaming import OnText, stream_reply
@@ -57,6 +58,14 @@ class Price:
 
     def cost(self, tokens_in: int, tokens_out: int) -> float:
         return (tokens_in * self.tokens_in + tokens_out * self.tokens_out) * self.factor / 1e6
+
+
+def price_of(llm: LLMSettings, *, batch: bool = False) -> Price | None:
+    """What tokens of `[llm]` cost, one by one or in a batch job; None where no price is set."""
+    if llm.price_in_per_million is None or llm.price_out_per_million is None:
+        return None
+    factor = llm.batch_price_factor if batch else 1.0
+    return Price(llm.price_in_per_million, llm.price_out_per_million, factor)
 
 
 class Guard:

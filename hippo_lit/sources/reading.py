@@ -96,6 +96,19 @@ class TextFile:
                         noted = True
                 yield line.lstrip("\ufeff\0")
 
+    def chunks(self, size: int) -> Iterator[str]:
+        """The text in pieces of about `size` characters, for what may be one long line.
+
+        What cannot be decoded becomes U+FFFD. Raises DataError as `lines` does.
+        """
+        with (
+            _errors_of(self.path),
+            _open(self.path) as stream,
+            io.TextIOWrapper(stream, self.encoding, errors="replace", newline="\n") as text,
+        ):
+            while piece := text.read(size):
+                yield piece.replace("\ufeff", "")
+
 
 def look_at(path: Path, encoding: str | None = None) -> TextFile:
     """Find out how `path` is to be read, by its content first, then by its name.

@@ -34,6 +34,11 @@ _SCHEMA = (
         key TEXT NOT NULL, token TEXT NOT NULL REFERENCES jobs, PRIMARY KEY (token, key))""",
     "CREATE TABLE cut_off (key TEXT PRIMARY KEY)",
 )
+# Also the jobs that are missing: all but those collected have just the requests that they say.
+_MISCOUNTED = """
+    SELECT token FROM jobs NATURAL LEFT JOIN (SELECT token, count(*) AS found FROM requests GROUP BY token)
+        WHERE ifnull(found, 0) != iif(state = 'collected', 0, requests)
+    UNION SELECT token FROM requests WHERE token NOT IN (SELECT token FROM jobs)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +126,17 @@ class BatchLedger:
         self.close()
 
 
-def awaited(folder: Path) -> frozenset[str]:
-    """The requests of all jobs that are out, at any server; none where there is no ledger."""
+def awaited(folder: Path, *, verify: bool = False) -> frozenset[str]:
+    """The requests of all jobs that are out, at any server; none where there is no ledger.
+
+    With `verify`, the whole file is examined. Raises IndexCorruptError, FormatVersionError, StoreError.
+    """
     if not (folder / LEDGER).is_file():
         return frozenset()
     with closing(Database(folder / LEDGER, "ro")) as db:
         db.check(_APPLICATION_ID, _VERSION)
+        if verify:
+            db.verify()
+            if db.rows(_MISCOUNTED):
+                raise db.damaged("a job has not the requests that were noted for it")
         return frozenset(str(row[0]) for row in db.rows("SELECT key FROM requests"))

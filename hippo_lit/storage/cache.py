@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -14,17 +14,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.errors import FormatVersionError, StoreError
-
-_VERSION = 1
-_BUSY_S = 10.0
-_TABLES = (
-    "CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)",
-    "CREATE TABLE IF NOT EXISTS vectors (space TEXT NOT NULL, text_hash TEXT NOT NULL,"
-    " vector BLOB NOT NULL, PRIMARY KEY (space, text_hash))",
+from hippo_lit.errors import StoreError
+from hippo_lit.storage.cache_file import (
+    BUSY,
+    BUSY_S,
+    DAMAGED,
+    code_of,
+    connect,
+    digest_of,
+    intact,
+    wrong_reply,
+    wrong_vector,
 )
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Cache:
@@ -37,25 +38,34 @@ class Cache:
     - "skip" (a query): the cache serves what it can read, `writable` turns False and `reason` says
       why; nothing is raised.
 
-    A damaged file is a StoreError either way, one of another version a FormatVersionError.
+    With `read_only` the file is opened as it is, and never changed. A damaged file is a StoreError either
+    way, one of another version a FormatVersionError. An entry that is not what was written counts as absent,
+    so that it is made again rather than used.
     """
 
     def __init__(
-        self, path: str | Path | None = None, *, on_write_error: Literal["raise", "skip"] = "raise"
+        self,
+        path: str | Path | None = None,
+        *,
+        on_write_error: Literal["raise", "skip"] = "raise",
+        read_only: bool = False,
     ) -> None:
         self.path = Path(path) if path is not None else None
         self.writable = True
         self.reason = ""
         self._skip = on_write_error == "skip"
         self._lock = threading.RLock()
-        self._db = self._open()
+        self._has_digests = True
+        self._db = self._open(read_only)
+        columns = self._read("SELECT name FROM pragma_table_info('vectors')", ())
+        self._has_digests = ("digest",) in columns
 
     # -- replies
 
     def get_reply(self, key: str) -> str | None:
         """The JSON text stored under `key`, or None."""
-        rows = self._read("SELECT reply FROM replies WHERE key = ?", (key,))
-        return str(rows[0][0]) if rows else None
+        rows = self._read("SELECT reply, digest FROM replies WHERE key = ?", (key,))
+        return str(rows[0][0]) if rows and intact(rows[0][1], key, rows[0][0]) else None
 
     def put_reply(self, key: str, reply: str) -> None:
         """Store JSON text under `key`, replacing what was there."""
@@ -63,11 +73,20 @@ class Cache:
 
     def put_replies(self, replies: Mapping[str, str]) -> None:
         """Store JSON texts by key, all in one transaction."""
-        self._write("INSERT OR REPLACE INTO replies VALUES (?, ?)", replies.items())
+        self._write(
+            "INSERT OR REPLACE INTO replies (key, reply, digest) VALUES (?, ?, ?)",
+            [(key, reply, digest_of(key, reply)) for key, reply in replies.items()],
+        )
 
     def delete_reply(self, key: str) -> None:
         """Forget the reply under `key`, if there is one."""
         self._write("DELETE FROM replies WHERE key = ?", [(key,)])
+
+    def forget_replies(self) -> int:
+        """Forget all replies, which were paid for; returns how many there were."""
+        count = int(self._read("SELECT count(*) FROM replies", ())[0][0])
+        self._write("DELETE FROM replies", [()])
+        return count
 
     # -- vectors
 
@@ -77,10 +96,13 @@ class Cache:
         Rows that were not found are zero; dim is 0 where none was found.
         """
         query = (
-            "SELECT text_hash, vector FROM vectors"
+            "SELECT text_hash, vector, digest FROM vectors"
             " WHERE space = ? AND text_hash IN (SELECT value FROM json_each(?))"
         )
-        stored = dict(self._read(query, (space, json.dumps(list(hashes)))))
+        rows = self._read(query, (space, json.dumps(list(hashes))))
+        stored = {
+            text_hash: blob for text_hash, blob, digest in rows if intact(digest, space, text_hash, blob)
+        }
         lengths = {len(blob) for blob in stored.values()}
         if len(lengths) > 1 or any(length % 4 for length in lengths):
             raise self._damaged(f"it holds vectors of different lengths for {space!r}")
@@ -97,11 +119,43 @@ class Cache:
             raise ValueError(f"{len(hashes)} hashes for {len(vectors)} vectors")
         rows = np.ascontiguousarray(vectors, dtype="<f4")
         self._write(
-            "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
-            [(space, h, row.tobytes()) for h, row in zip(hashes, rows, strict=True)],
+            "INSERT OR REPLACE INTO vectors (space, text_hash, vector, digest) VALUES (?, ?, ?, ?)",
+            (
+                (space, h, blob := row.tobytes(), digest_of(space, h, blob))
+                for h, row in zip(hashes, rows, strict=True)
+            ),
         )
 
+    def keep_vectors(self, needed: Iterable[tuple[str, str]]) -> int:
+        """Forget all vectors but those of these (space, text hash); returns how many went."""
+        with self._lock:
+            self._write("CREATE TEMP TABLE IF NOT EXISTS kept (space TEXT, text_hash TEXT)", [()])
+            self._write("DELETE FROM temp.kept", [()])
+            self._write("INSERT INTO temp.kept VALUES (?, ?)", needed)
+            before = int(self._read("SELECT count(*) FROM vectors", ())[0][0])
+            self._write(
+                "DELETE FROM vectors WHERE (space, text_hash) NOT IN"
+                " (SELECT space, text_hash FROM temp.kept)",
+                [()],
+            )
+            return before - int(self._read("SELECT count(*) FROM vectors", ())[0][0])
+
     # -- life cycle
+
+    def verify(self) -> list[str]:
+        """What is wrong with the file: one line a kind, none where all is well. Reads everything."""
+        problems = [str(row[0]) for row in self._read("PRAGMA integrity_check(5)", ())]
+        found = Counter("" if problem == "ok" else f"the database: {problem}" for problem in problems)
+        for key, reply, digest in self._stream("SELECT key, reply, digest FROM replies"):
+            found[wrong_reply(key, reply, digest)] += 1
+        for row in self._stream("SELECT space, text_hash, vector, digest FROM vectors"):
+            found[wrong_vector(*row)] += 1
+        return [f"{problem} ({count:,})" for problem, count in sorted(found.items()) if problem]
+
+    def vacuum(self) -> None:
+        """Give the space of what was forgotten back to the disk; all or nothing, if it is interrupted."""
+        self._read("VACUUM", ())
+        self._read("PRAGMA wal_checkpoint(TRUNCATE)", ())
 
     def close(self) -> None:
         with self._lock:
@@ -120,12 +174,16 @@ class Cache:
 
     # -- inside
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self, read_only: bool) -> sqlite3.Connection:
         if self.path is None:
-            return _connect(":memory:", None)
+            return connect(":memory:", None)
+        if read_only:
+            self.writable = False
+            self.reason = f"the cache {self.path} was opened read-only"
+            return self._open_to_read(self.path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            return _connect(f"{self.path.resolve().as_uri()}?mode=rwc", self.path)
+            return connect(f"{self.path.resolve().as_uri()}?mode=rwc", self.path)
         except (OSError, sqlite3.DatabaseError) as error:
             self._refuse(error)
         return self._open_to_read(self.path)
@@ -135,22 +193,34 @@ class Cache:
         # nobody is writing, and the file alone is the whole truth ("immutable").
         for mode in ("ro", "ro&immutable=1"):
             try:
-                return _connect(f"{path.resolve().as_uri()}?mode={mode}", path)
+                return connect(f"{path.resolve().as_uri()}?mode={mode}", path)
             except sqlite3.DatabaseError as error:
-                if _code(error) in _DAMAGED:
+                if code_of(error) in DAMAGED:
                     raise self._damaged(str(error)) from error
-        return _connect(":memory:", None)
+        if not self._skip:
+            raise StoreError(f"Cannot read the cache {path}. Check that this account may.", path=str(path))
+        return connect(":memory:", None)
 
     def _read(self, sql: str, values: tuple[str, ...]) -> list[Any]:
         with self._lock:
             try:
-                return self._db.execute(sql, values).fetchall()
+                return self._db.execute(self._fitting(sql), values).fetchall()
             except sqlite3.DatabaseError as error:
-                if _code(error) in _DAMAGED:
+                if code_of(error) in DAMAGED:
                     raise self._damaged(str(error)) from error
                 raise StoreError(
                     f"Cannot read the cache {self.path}: {error}.", path=str(self.path)
                 ) from error
+
+    def _stream(self, sql: str) -> Iterator[tuple[Any, ...]]:
+        with self._lock:
+            try:
+                yield from self._db.execute(self._fitting(sql))
+            except sqlite3.DatabaseError as error:
+                raise self._damaged(str(error)) from error
+
+    def _fitting(self, sql: str) -> str:
+        return sql if self._has_digests else sql.replace(", digest FROM", ", NULL FROM")
 
     def _write(self, sql: str, rows: Iterable[tuple[Any, ...]]) -> None:
         with self._lock:
@@ -166,12 +236,12 @@ class Cache:
 
     def _refuse(self, error: OSError | sqlite3.DatabaseError) -> None:
         """Raise what a failed write means, or note it where that is allowed."""
-        if _code(error) in _DAMAGED:
+        if code_of(error) in DAMAGED:
             raise self._damaged(str(error)) from error
-        if _code(error) in _BUSY:
+        if code_of(error) in BUSY:
             if not self._skip:
                 raise StoreError(
-                    f"Another process kept the cache {self.path} locked for {_BUSY_S:.0f} s. Try again when"
+                    f"Another process kept the cache {self.path} locked for {BUSY_S:.0f} s. Try again when"
                     " it is done.",
                     path=str(self.path),
                 ) from error
@@ -191,57 +261,3 @@ class Cache:
             " calls that will be done again.",
             path=str(self.path),
         )
-
-
-def _code(error: Exception) -> int:
-    """The primary SQLite result code; extended ones carry it in their low byte."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _connect(uri: str, path: Path | None) -> sqlite3.Connection:
-    db = sqlite3.connect(uri, uri=True, timeout=_BUSY_S, check_same_thread=False)
-    try:
-        _prepare(db, path, create="mode=ro&" not in f"{uri}&")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _prepare(db: sqlite3.Connection, path: Path | None, *, create: bool) -> None:
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version not in (0, _VERSION):
-        raise FormatVersionError(
-            f"The cache {path} has format {version}; here {_VERSION} is read. Delete it, or move it away.",
-            path=str(path),
-            found=version,
-            expected=_VERSION,
-        )
-    if version == 0 and create:
-        foreign = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name NOT IN ('replies', 'vectors')"
-        if db.execute(foreign).fetchone():
-            raise StoreError(
-                f"{path} is a database, but not a hippo-lit cache. Choose another file.", path=str(path)
-            )
-        _use_wal(db)
-        with db:
-            db.execute("BEGIN IMMEDIATE")
-            for table in _TABLES:
-                db.execute(table)
-            db.execute(f"PRAGMA user_version = {_VERSION}")
-    db.execute("PRAGMA synchronous = FULL")
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    # Switching to WAL takes an exclusive lock for which SQLite does not use the busy timeout, so two
-    # processes that create the file together must try again themselves.
-    deadline = time.monotonic() + _BUSY_S
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if _code(error) not in _BUSY or time.monotonic() > deadline:
-                raise
-            time.sleep(0.01)
-        else:
-            return

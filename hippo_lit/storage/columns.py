@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from pathlib import Path
+from tokenize import TokenError
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -238,9 +239,8 @@ class Columns:
     def _map_array(self, file: str) -> NDArray[Any]:
         expected = self._entry(file)
         try:
-            mapped = np.load(self._folder / file, mmap_mode="r", allow_pickle=False)
-            values = np.asarray(mapped)  # a plain view: numpy's memmap class costs at every slice
-        except (ValueError, EOFError, OverflowError) as e:
+            values = np.asarray(map_array(self._folder / file))  # numpy's memmap class costs at every slice
+        except ValueError as e:
             raise self._damaged(f"{file} cannot be read ({e})") from e
         if [values.dtype.str, list(values.shape)] != [expected.get("dtype"), expected.get("shape")]:
             raise self._damaged(f"{file} holds {values.dtype.str} {values.shape}, not what was written")
@@ -267,6 +267,15 @@ class Columns:
         return IndexCorruptError(
             f"the snapshot {self._folder} is damaged: {what}. {ADVICE_REBUILD}", path=str(self._folder)
         )
+
+
+def map_array(file: Path) -> NDArray[Any]:
+    """A .npy file, mapped. Raises ValueError where it is none, OSError where it cannot be read."""
+    try:
+        mapped: NDArray[Any] = np.load(file, mmap_mode="r", allow_pickle=False)
+    except (EOFError, ArithmeticError, SyntaxError, TokenError, TypeError, LookupError, MemoryError) as e:
+        raise ValueError(f"its header is damaged: {type(e).__name__}") from e  # numpy parses it as Python
+    return mapped
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,17 @@ class Database:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def verify(self) -> None:
+        """Check the file's structure and its constraints. Raises IndexCorruptError with what is wrong."""
+        problems = [str(row[0]) for row in self.rows("PRAGMA integrity_check(5)")]
+        if problems != ["ok"]:
+            raise self.damaged("; ".join(problems))
+
+    def vacuum(self) -> None:
+        """Give the space of what was deleted back to the disk; all or nothing, whenever it is interrupted."""
+        self.rows("VACUUM")
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
+
     def damaged(self, what: str) -> IndexCorruptError:
         return IndexCorruptError(
             f"{self.path} is damaged: {what}. Restore it from a copy; or remove it and index anew.",

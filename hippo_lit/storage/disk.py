@@ -13,7 +13,7 @@ from hippo_lit.errors import StoreError
 ADVICE_SPACE = "Free some space on that disk and run the command again; nothing that was committed is lost."
 ADVICE_PERMISSION = "Check that this account may write there, or work on a copy of the index."
 ADVICE_REBUILD = (
-    "Run the index command again: the snapshot is rebuilt from the store, and nothing is paid for twice."
+    "Run `hippo-lit index --rebuild`: the snapshot is built from the store; nothing is paid for twice."
 )
 _ADVICE = {
     errno.ENOSPC: ADVICE_SPACE,

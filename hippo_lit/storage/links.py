@@ -69,6 +69,18 @@ def link_all(db: sqlite3.Connection, read: Read) -> None:
     relink(db, (row[0] for row in db.execute("SELECT DISTINCT paper_id FROM records")), read)
 
 
+def wrong_links(query: Query, read: Read) -> Iterator[str]:
+    """The ids whose keys are not those that their records have. Reads everything."""
+    kept: dict[str, set[str]] = defaultdict(set)
+    for key, paper_id in query("SELECT key, paper_id FROM link_keys", ()):
+        kept[paper_id].add(key)
+    ids = {str(row[0]) for row in query("SELECT DISTINCT paper_id FROM records", ())}
+    for paper_id, each in _traits(query, ids, read):
+        if kept.pop(paper_id, set()) != set(filter(is_unicode, link_keys(each))):
+            yield paper_id
+    yield from kept
+
+
 def other_ids(query: Query, ids: set[str]) -> dict[str, set[str]]:
     """For each of `ids`, where it is known, the ids of its paper's other records that are not among them."""
     sql = """SELECT DISTINCT other.paper_id FROM records own JOIN records other USING (merged_id)

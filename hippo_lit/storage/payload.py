@@ -8,6 +8,7 @@ from typing import Any
 
 from hippo_lit.errors import DataError
 from hippo_lit.records import paper_to_mapping
+from hippo_lit.text import content_hash
 from hippo_lit.types import Extraction, Fact, Mention, Paper
 
 _KINDS = {"name", "phrase"}
@@ -16,6 +17,9 @@ _OPTIONAL_TEXTS = ("doi", "venue", "url")
 _LISTS = ("authors", "references", "citations", "ids")
 # Fields that came later: left out where a paper has none, so that what was written before them stays equal.
 _LATER: dict[str, Any] = {"ids": [], "retracted": False, "open_access": None}
+_EXTRACTION = {"mentions", "facts", "fact_sentences"}
+_CHECK = '{"check":"'
+_CHECKED = len(_CHECK) + 16
 
 
 def paper_to_json(paper: Paper) -> str:
@@ -60,7 +64,9 @@ def paper_from_json(text: str) -> Paper:
 
 
 def extraction_to_json(extraction: Extraction) -> str:
-    """Raises ValueError where a field is not of its type."""
+    """With a check of its own, since nothing else tells a changed byte. Raises ValueError for a field that is
+    not of its type.
+    """
     text = _dumps(
         {
             "mentions": [[m.surface, m.sentence, m.kind] for m in extraction.mentions],
@@ -69,12 +75,18 @@ def extraction_to_json(extraction: Extraction) -> str:
         }
     )
     extraction_from_json(text)
-    return text
+    return f'{_CHECK}{_check(text)}",{text[1:]}'
 
 
 def extraction_from_json(text: str) -> Extraction:
-    """Raises ValueError where `text` is not what `extraction_to_json` writes."""
+    """Raises ValueError where `text` is not what `extraction_to_json` wrote; it once wrote no check."""
+    if isinstance(text, str) and text.startswith(_CHECK):
+        check, text = text[len(_CHECK) : _CHECKED], "{" + text[_CHECKED + 2 :]
+        if check != _check(text):
+            raise ValueError("it is not what was stored")
     data = _loads(text)
+    if data.keys() != _EXTRACTION:
+        raise ValueError(f"its fields are {sorted(data)}")
     mentions = [_row(row, str, int, str) for row in _typed(data, "mentions", list)]
     if unknown := {kind for _, _, kind in mentions} - _KINDS:
         raise ValueError(f"unknown kinds of mention: {sorted(unknown)}")
@@ -83,6 +95,10 @@ def extraction_from_json(text: str) -> Extraction:
         facts=tuple(Fact(*_row(row, str, str, str)) for row in _typed(data, "facts", list)),
         fact_sentences=tuple(_row([n], int)[0] for n in _typed(data, "fact_sentences", list)),
     )
+
+
+def _check(text: str) -> str:
+    return content_hash(text)[:16]
 
 
 def _dumps(data: dict[str, Any]) -> str:

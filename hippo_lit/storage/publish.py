@@ -24,6 +24,7 @@ from typing import TypeVar
 
 from hippo_lit.errors import IndexCorruptError, StoreError
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting, sync, sync_tree
+from hippo_lit.storage.seal import seal
 
 CURRENT = "CURRENT"
 SNAPSHOTS = "snapshots"
@@ -56,6 +57,7 @@ def publish(folder: Path, name: str, write: Callable[[Path], None]) -> Path:
             _remove(target)  # complete, but a crash came before CURRENT could name it
             tmp.mkdir()
             write(tmp)
+            seal(tmp)
             sync_tree(tmp)
             tmp.rename(target)
             leftovers.append(target)

@@ -31,3 +31,8 @@ PUT_OK = """INSERT INTO extractions VALUES (?, ?, 'ok', ?, '', 1) ON CONFLICT DO
 # What is known is never lost to a later failure.
 PUT_FAILED = """INSERT INTO extractions VALUES (?, ?, 'failed', NULL, ?, 1) ON CONFLICT DO UPDATE
     SET reason = excluded.reason, attempts = attempts + 1 WHERE status = 'failed'"""
+EXTRACTED = """SELECT text_hash, payload FROM extractions
+    WHERE extractor = ? AND status = 'ok' AND text_hash IN (SELECT value FROM json_each(?))"""
+FAILED = """SELECT text_hash, reason, attempts FROM extractions
+    WHERE extractor = ? AND status = 'failed' ORDER BY text_hash"""
+KEEP_EXTRACTIONS = "DELETE FROM extractions WHERE text_hash NOT IN (SELECT value FROM json_each(?))"

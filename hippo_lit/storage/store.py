@@ -11,7 +11,6 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +19,7 @@ from hippo_lit.errors import DataError, IndexNotFoundError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
-from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve, rivals
+from hippo_lit.storage.links import count_papers, link_all, other_ids, relink, resolve, rivals, wrong_links
 from hippo_lit.storage.payload import (
     checked_json,
     extraction_from_json,
@@ -31,35 +30,20 @@ from hippo_lit.storage.payload import (
 from hippo_lit.storage.schema import (
     APPLICATION_ID,
     DELETE_RECORDS,
+    EXTRACTED,
+    FAILED,
     FORMAT_VERSION,
+    KEEP_EXTRACTIONS,
     PUT_FAILED,
     PUT_OK,
     PUT_RECORD,
     SCHEMA,
 )
 from hippo_lit.text import clean, content_hash
-from hippo_lit.types import Extraction, Paper
+from hippo_lit.types import Counts, Extraction, Paper
 
 STORE_FILE = "store.db"
 _REASON_CHARS = 500
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """What became of the papers of a batch.
-
-    `added`: the paper was new. `changed`: it was known, under this id or another; the source was new or
-    said something else.
-    """
-
-    added: int = 0
-    changed: int = 0
-    unchanged: int = 0
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.added + other.added, self.changed + other.changed, self.unchanged + other.unchanged
-        )
 
 
 class Store:
@@ -216,11 +200,7 @@ class Store:
 
     def extractions(self, extractor: str, hashes: Iterable[str]) -> dict[str, Extraction]:
         """What `extractor` found in the texts with these hashes; texts not done, or failed, are absent."""
-        rows = self._db.rows(
-            "SELECT text_hash, payload FROM extractions WHERE extractor = ? AND status = 'ok'"
-            " AND text_hash IN (SELECT value FROM json_each(?))",
-            (extractor, json.dumps(list(hashes))),
-        )
+        rows = self._db.rows(EXTRACTED, (extractor, json.dumps(list(hashes))))
         return {text_hash: self._extraction(text_hash, payload) for text_hash, payload in rows}
 
     def put_extractions(self, extractor: str, items: Iterable[tuple[str, Extraction | Exception]]) -> None:
@@ -244,17 +224,25 @@ class Store:
 
     def failures(self, extractor: str) -> list[tuple[str, str, int]]:
         """(text hash, reason of the last attempt, attempts) of each text that failed, by hash."""
-        sql = """SELECT text_hash, reason, attempts FROM extractions
-            WHERE extractor = ? AND status = 'failed' ORDER BY text_hash"""
-        return [(str(h), str(reason), int(n)) for h, reason, n in self._db.rows(sql, (extractor,))]
+        rows = self._db.rows(FAILED, (extractor,))
+        return [(str(text_hash), str(reason), int(n)) for text_hash, reason, n in rows]
+
+    def keep_extractions(self, hashes: Iterable[str]) -> int:
+        """Forget what was extracted, by whomever, from all other texts; returns how many outcomes went."""
+        with self._db.write() as db:
+            return db.execute(KEEP_EXTRACTIONS, (json.dumps(list(hashes)),)).rowcount
 
     # Life cycle
 
+    def vacuum(self) -> None:
+        """Give the space of what was deleted back to the disk."""
+        self._db.vacuum()
+
     def verify(self) -> None:
         """Read everything and check it. Raises IndexCorruptError with what is wrong."""
-        problems = [str(row[0]) for row in self._db.rows("PRAGMA integrity_check(5)")]
-        if problems != ["ok"]:
-            raise self._db.damaged("; ".join(problems))
+        self._db.verify()
+        if found := next(wrong_links(self._db.rows, self._paper), None):
+            raise self._db.damaged(f"the links of paper {found!r} are not those of its records")
         for _ in self.papers():
             pass
         for text_hash, payload in self._db.stream(

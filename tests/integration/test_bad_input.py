@@ -275,7 +275,7 @@ def test_a_half_written_index_is_named_and_mended_by_indexing(tmp_path: Path) ->
     for file in (snapshot.folder / "columns").glob("passage_vectors*"):
         file.write_bytes(file.read_bytes()[:100])
     with HippoLit.open(tmp_path, QUICK) as lit:
-        with pytest.raises(IndexCorruptError, match="Run the index command again"):
+        with pytest.raises(IndexCorruptError, match="Run `hippo-lit index --rebuild`"):
             lit.retrieve("x")
         lit.add(PAPERS)
         assert first(lit, "sparse attention") == "p1"

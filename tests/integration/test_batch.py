@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hippo_lit import HippoLit, Paper, Settings, batching
+from hippo_lit.compact import compact
 from hippo_lit.errors import ConfigError
 from hippo_lit.index import Built
 from hippo_lit.models import batch_api
@@ -84,6 +85,19 @@ def test_a_job_is_submitted_left_and_collected_by_another_process(tmp_path: Path
 
         again = run(tmp_path, server)
         assert (again.published, again.extracted, len(server.jobs), len(server.online)) == (False, 0, 1, 1)
+
+
+def test_the_index_remembers_whom_it_asked_and_compacting_leaves_jobs_alone(tmp_path: Path) -> None:
+    with BatchServer(answer) as server:
+        run(tmp_path, server)
+        compact(tmp_path, replies=True)
+        server.finish()
+        with HippoLit.open(tmp_path) as lit:
+            assert lit.change() is None
+            built = lit.build(batch="submit", rebuild=True)
+        assert (built.published, built.extracted, built.left, len(server.jobs)) == (True, 3, 0, 1)
+        assert len(server.online) == 1
+    assert n_facts(tmp_path) == 4
 
 
 def test_results_are_those_of_online_calls(tmp_path: Path) -> None:

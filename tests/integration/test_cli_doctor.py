@@ -11,6 +11,7 @@ from cli_support import QUICK, Cli
 from hippo_lit.errors import MissingExtraError, ModelError
 from hippo_lit.extract import spacy_model
 from hippo_lit.models import weights
+from hippo_lit.storage.batches import BatchLedger
 from hippo_lit.storage.publish import CURRENT
 from hippo_lit.testing import ScriptedServer, chat_reply, status
 
@@ -128,3 +129,12 @@ def test_an_index_that_is_not_there_or_not_finished(cli: Cli, mock_index: Path) 
 def test_what_is_not_installed_names_its_extra() -> None:
     with pytest.raises(MissingExtraError, match=r"hippo-lit\[spacy\]"):
         spacy_model.find_model("no_such_model")
+
+
+def test_replies_that_are_awaited(cli: Cli, mock_index: Path) -> None:
+    assert "batch jobs" not in checks(cli, "--index", mock_index)
+    with BatchLedger(mock_index) as ledger:
+        ledger.prepare("token", "server", ["a", "b"])
+    found = checks(cli, "--index", mock_index)["batch jobs"]
+    assert (found["status"], found["detail"]) == ("ok", "2 replies are awaited")
+    assert "hippo-lit index --batch" in found["advice"]

@@ -47,7 +47,6 @@ def test_help_names_every_command_and_exit_code(cli: Cli) -> None:
         (["search", "x", "--index", "  "], "it is empty; give the folder of the index"),
         (["search", "x"], "Missing option '--index'"),
         (["search", "--index", "i"], "Missing argument 'QUERY'"),
-        (["index", "--index", "i"], "Missing argument"),
         (["info", "--index", "i", "--colour"], "No such option"),
         (["search", "x", "--index", "i", "--set", "filter.cutof=1"], "did you mean filter.cutoff"),
         (["search", "x", "--index", "i", "--set", "filter"], "write it as section.key=value"),

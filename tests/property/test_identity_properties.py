@@ -12,8 +12,8 @@ from hippo_lit.identifiers import canonical, identifiers, parse
 from hippo_lit.identity import Aliases, groups_of
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.merge import merge_papers
-from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Paper
+from hippo_lit.storage.store import Store
+from hippo_lit.types import Counts, Paper
 
 # Few values, so that records share some and contradict each other in others.
 TITLES = [

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.payload import extraction_from_json, extraction_to_json, paper_from_json, paper_to_json
-from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Extraction, Fact, Mention, Paper
+from hippo_lit.storage.store import Store
+from hippo_lit.types import Counts, Extraction, Fact, Mention, Paper
 
 ids = st.sampled_from(["a", "b", "c"])
 sources = st.sampled_from(["", "arxiv", "s2"])

@@ -23,9 +23,8 @@ from hippo_lit.errors import (
     StoreError,
 )
 from hippo_lit.storage.lock import WriterLock
-from hippo_lit.storage.store import Counts
 from hippo_lit.testing import FakeChatModel, HashEmbedder
-from hippo_lit.types import MODES, Metrics, Mode, Paper, RetrievalResult, Trace
+from hippo_lit.types import MODES, Counts, Metrics, Mode, Paper, RetrievalResult, Trace
 
 PAPERS = (
     Paper("p1", "Sparse Attention", "Sparse Attention lowers cost. Longformer uses Sparse Attention.", 2019,

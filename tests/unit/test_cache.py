@@ -6,12 +6,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-import hippo_lit.storage.cache
+import hippo_lit.storage.cache_file
 from hippo_lit.errors import FormatVersionError, StoreError
 from hippo_lit.storage.cache import Cache
 
@@ -75,7 +76,7 @@ def test_hashes_and_vectors_must_pair_up() -> None:
 
 def test_a_failed_transaction_leaves_nothing_behind(path: Path) -> None:
     with Cache(path) as cache:
-        with pytest.raises(sqlite3.ProgrammingError):
+        with pytest.raises(TypeError):
             cache.put_vectors("s", ["a", object()], rows(1, 2))  # type: ignore[list-item]
         assert not cache.get_vectors("s", ["a"])[1].any()
 
@@ -116,7 +117,7 @@ def test_processes_create_and_fill_one_file_together(path: Path) -> None:
 
 
 def test_a_locked_file_is_an_error_or_skipped(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hippo_lit.storage.cache, "_BUSY_S", 0.05)
+    monkeypatch.setattr(hippo_lit.storage.cache_file, "BUSY_S", 0.05)
     with Cache(path) as strict, Cache(path, on_write_error="skip") as lenient:
         other = sqlite3.connect(path)
         other.execute("BEGIN IMMEDIATE")
@@ -226,7 +227,7 @@ def test_a_file_of_another_version(path: Path) -> None:
         cache._db.execute("PRAGMA user_version = 7")
     with pytest.raises(FormatVersionError) as caught:
         Cache(path)
-    assert (caught.value.found, caught.value.expected) == (7, 1)
+    assert (caught.value.found, caught.value.expected) == (7, 2)
 
 
 def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
@@ -253,3 +254,73 @@ def test_committed_replies_survive_a_kill(path: Path) -> None:
 def test_repr_says_where_and_whether() -> None:
     with Cache(None) as cache:
         assert repr(cache) == "Cache(None, writable=True)"
+
+
+# -- damage and room
+
+
+def flip(path: Path, content: bytes) -> None:
+    """Change one bit of `content`, wherever it stands in the file."""
+    data = path.read_bytes()
+    assert content in data
+    path.write_bytes(data.replace(content, bytes([content[0] ^ 1]) + content[1:]))
+
+
+def test_a_changed_reply_is_found_and_asked_for_again(path: Path) -> None:
+    with Cache(path) as cache:
+        cache.put_reply("k", '{"text": "paid"}')
+        cache.put_reply("l", '{"text": "dear"}')
+        cache.vacuum()
+    flip(path, b"paid")
+    with Cache(path) as cache:
+        assert cache.get_reply("k") is None
+        assert cache.get_reply("l") == '{"text": "dear"}'
+        assert cache.verify() == ["replies that are not what was written (1)"]
+
+
+def test_a_changed_sign_of_a_vector_is_found(path: Path) -> None:
+    vector = np.array([[0.6, 0.8]], dtype=np.float32)
+    with Cache(path) as cache:
+        cache.put_vectors("s", ["a"], vector)
+        cache.vacuum()
+        assert cache.verify() == []
+    damaged = vector * np.array([1, -1], dtype=np.float32)
+    path.write_bytes(path.read_bytes().replace(vector.tobytes(), damaged.tobytes()))
+    with Cache(path) as cache:
+        assert not cache.get_vectors("s", ["a"])[1].any()
+        assert cache.verify() == ["vectors that are not what was written (1)"]
+        cache.put_vectors("s", ["a"], vector)
+        assert cache.verify() == []
+
+
+def test_a_file_of_format_1_is_read_and_gets_digests(path: Path) -> None:
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("CREATE TABLE replies (key TEXT PRIMARY KEY, reply TEXT NOT NULL)")
+        db.execute(
+            "CREATE TABLE vectors (space TEXT NOT NULL, text_hash TEXT NOT NULL, vector BLOB NOT NULL,"
+            " PRIMARY KEY (space, text_hash))"
+        )
+        db.execute("INSERT INTO replies VALUES ('k', '\"paid\"')")
+        db.execute(
+            "INSERT INTO vectors VALUES ('s', 'a', ?)", (np.array([3, 4], dtype=np.float32).tobytes(),)
+        )
+        db.execute("PRAGMA user_version = 1")
+    with Cache(path) as cache:
+        assert cache.get_reply("k") == '"paid"'
+        assert cache.get_vectors("s", ["a"])[0].tolist() == [[3, 4]]
+        assert cache.verify() == ["vectors that are not of length 1 (1)"]
+        cache.put_reply("l", "1")
+        assert cache.get_reply("l") == "1"
+
+
+def test_only_what_is_needed_is_kept(path: Path) -> None:
+    with Cache(path) as cache:
+        cache.put_vectors("s", ["a", "b"], rows(2, 2))
+        cache.put_vectors("t", ["a"], rows(1))
+        cache.put_reply("k", "1")
+        assert cache.keep_vectors([("s", "a"), ("s", "unknown")]) == 2
+        assert cache.get_vectors("s", ["a", "b"])[1].tolist() == [True, False]
+        assert not cache.get_vectors("t", ["a"])[1].any()
+        assert cache.forget_replies() == 1
+        assert cache.get_reply("k") is None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hippo_lit.api import HippoLit
+from hippo_lit.assemble import make_recipe
 from hippo_lit.config import Settings, load_settings
 from hippo_lit.errors import ConfigError, DataError
 from hippo_lit.evaluate.compare import choose, compare_runs, moves
@@ -116,7 +117,7 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path, monkeypatch
 def test_settings_of_queries_share_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builds = []
     build = Indexer.build
-    monkeypatch.setattr(Indexer, "build", lambda self: builds.append(1) or build(self))
+    monkeypatch.setattr(Indexer, "build", lambda self, **how: builds.append(1) or build(self, **how))
     systems = plan(["hippo"], [("", QUICK)], ablate=True, sweeps=[("ppr.damping", [0.3, 0.7])])
     runs = Runner(DATA, tmp_path / "store").run(systems)
     assert (len(runs), len(builds)) == (len(systems), 1)
@@ -125,6 +126,18 @@ def test_settings_of_queries_share_one_index(tmp_path: Path, monkeypatch: pytest
         plan(["hippo"], [("", QUICK)], sweeps=[("graph.synonyms", ["none"])])
     )
     assert len(builds) == 3
+
+
+def test_no_setting_of_an_earlier_system_shows_through(tmp_path: Path) -> None:
+    runner = Runner(DATA, tmp_path / "store")
+    runner.run([bm25(changed(QUICK, {"graph.synonyms": "none", "bm25.k1": 0.1}))])
+    (run,) = runner.run([bm25()])
+    (folder,) = (tmp_path / "store").glob("*.idx")
+    with HippoLit.open(folder, read_only=True) as lit:
+        snapshot = lit.snapshot()
+        assert snapshot is not None
+        assert snapshot.name == run.info.snapshot
+        assert snapshot.about["recipe"] == make_recipe(QUICK).describe()
 
 
 def test_an_index_of_ones_own_is_asked_as_it_is(tmp_path: Path) -> None:

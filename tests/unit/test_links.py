@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from hippo_lit.errors import FormatVersionError
-from hippo_lit.storage.store import STORE_FILE, Counts, Store
-from hippo_lit.types import Paper
+from hippo_lit.storage.store import STORE_FILE, Store
+from hippo_lit.types import Counts, Paper
 
 TITLE = "Attention is all you need"
 PREPRINT = Paper("1706.03762", TITLE, "Short.", 2017, ("A. Vaswani",), source="arxiv")

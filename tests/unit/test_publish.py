@@ -117,7 +117,7 @@ def test_a_failure_at_any_step_leaves_the_old_state_or_the_new(tmp_path: Path) -
         assert (open_current(folder, read), names(folder)) == ("c", ["c"])
     assert new == [False] * (len(new) - 1) + [True]  # only after CURRENT was replaced
     assert failed.count("Path.replace") == 1
-    assert failed.count("os.fsync") == 6  # file, two folders; snapshots; CURRENT, its folder
+    assert failed.count("os.fsync") == 7  # file, SEAL, two folders; snapshots; CURRENT, its folder
     assert failed[-2:] == ["Path.replace", "os.fsync"]
 
 

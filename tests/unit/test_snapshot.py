@@ -84,7 +84,7 @@ def test_missing_files_are_named(tmp_path: Path) -> None:
 def test_a_missing_word_index_is_named(tmp_path: Path) -> None:
     made = four_papers(tmp_path)
     (made.folder / LEXICAL / "bm25.json").unlink()
-    with pytest.raises(IndexCorruptError, match=r"bm25\.json is missing.* Run the index command again"):
+    with pytest.raises(IndexCorruptError, match=r"bm25\.json is missing.* Run `hippo-lit index --rebuild`"):
         Snapshot(made.folder)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hippo_lit.errors import ChatModelError, DataError
-from hippo_lit.storage.store import Counts, Store
-from hippo_lit.types import Extraction, Fact, Mention, Paper
+from hippo_lit.storage.store import Store
+from hippo_lit.types import Counts, Extraction, Fact, Mention, Paper
 
 A = Paper("a", "Alpha", "First.", 2020, source="arxiv")
 A_S2 = Paper("a", "Alpha", "First and longer.", None, references=("b",), source="s2")

@@ -16,8 +16,8 @@ from hippo_lit.errors import (
     StoreError,
 )
 from hippo_lit.storage.schema import FORMAT_VERSION
-from hippo_lit.storage.store import STORE_FILE, Counts, Store
-from hippo_lit.types import Extraction, Fact, Mention, Paper
+from hippo_lit.storage.store import STORE_FILE, Store
+from hippo_lit.types import Counts, Extraction, Fact, Mention, Paper
 
 A = Paper("a", "Alpha", "First.", 2020, source="arxiv")
 B = Paper("b", "Beta", source="arxiv")

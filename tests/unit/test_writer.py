@@ -15,9 +15,8 @@ from tiny import settings
 from hippo_lit import HippoLit
 from hippo_lit.errors import ConfigError, DataError, EmbedderMismatchError, StoreError
 from hippo_lit.storage.publish import SNAPSHOTS
-from hippo_lit.storage.store import Counts
 from hippo_lit.testing import FakeChatModel, HashEmbedder
-from hippo_lit.types import MODES, Paper
+from hippo_lit.types import MODES, Counts, Paper
 
 ALPHA = Paper("a", "Alpha", "Alpha extends Beta.", 2001, references=("b",), source="s2")
 ALPHA_TOO = Paper("a", "Alpha", "Alpha extends Beta. It was built in Kraków.", source="arxiv")
