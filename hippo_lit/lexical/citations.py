@@ -43,7 +43,7 @@ def citation_rows(n: int, citing: NDArray[np.int64], cited: NDArray[np.int64]) -
 
 
 def id_hashes(ids: Iterable[str]) -> list[tuple[int, int]]:
-    """What stands for ids in `resolved`: the hash of each as it is, and as a name in canonical form."""
+    """What stands for ids in `resolved`: a hash of each as it is, and of its canonical form."""
     return [(hash64(encode(each)), hash64(encode(parse(each) or f"id:{each}"))) for each in ids]
 
 
@@ -53,7 +53,7 @@ def resolved(
     """(paper, other paper) for all of `others` that are papers of the corpus, as numbers.
 
     `ids` are the hashes of the papers' ids; name i, of which `names` has the hash, is that of paper
-    `named[i]`. Paper p gives `others[starts[p]:starts[p + 1]]`, rows of `id_hashes`. An id goes before a name.
+    `named[i]`. Paper p gives `others[starts[p]:starts[p + 1]]`, rows of `id_hashes`. Ids go before names.
     """
     number = _found(ids, np.arange(len(ids)), others[:, 0])
     number = np.where(number < 0, _found(names, named, others[:, 1]), number)
