@@ -33,7 +33,8 @@ def test_names_and_citations(tmp_path: Path, seed: int) -> None:
         "arXiv:1706.03762",
     ]
     papers = [
-        Paper(i, rng.choice(TITLES) + f" {i}", "", None, (), tuple(rng.sample(others, 4)), tuple(rng.sample(others, 2)),
+        Paper(i, f"{rng.choice(TITLES)} {i}", "", None, (),
+              tuple(rng.sample(others, 4)), tuple(rng.sample(others, 2)),
               doi=rng.choice(DOIS), ids=tuple(rng.sample(["arxiv:1706.03762", "pmid:123"], rng.randrange(2))))
         for i in ids
     ]  # fmt: skip
