@@ -43,7 +43,7 @@ def citation_rows(n: int, citing: NDArray[np.int64], cited: NDArray[np.int64]) -
 
 
 def id_hashes(ids: Iterable[str]) -> list[tuple[int, int]]:
-    """What stands for ids in `resolved`: the hash of each as it is, and as a name in canonical form."""
+    """What stands for ids in `resolved`: a hash of each as it is, and of its canonical form."""
     return [(hash64(encode(each)), hash64(encode(parse(each) or f"id:{each}"))) for each in ids]
 
 

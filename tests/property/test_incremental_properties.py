@@ -23,6 +23,7 @@ from hippo_lit.testing import HashEmbedder
 from hippo_lit.types import Extraction, Fact, Mention, Paper, Passage
 
 IDS = ["a", "b", "c", "d", "é", "北"]
+DOIS = ["10.1000/one", "10.1000/two"]
 NAMES = (
     "Alpha|the Alpha|alpha's|Alpha Beta|Alphas|Jiménez|Jimenez|北京大学|大学|C++|It|Transformer|"
     "Transformers|Beta||Trellis 2|Trellis"
@@ -48,18 +49,19 @@ EXTRACTIONS = st.builds(
     ),
 )
 PAPERS = st.builds(
-    lambda i, title, text, references, citations, authors, venue: Paper(
-        i, title, text, 2000, authors, references, citations, "json:a.jsonl", None, venue
+    lambda i, title, text, references, citations, authors, venue, doi: Paper(
+        i, title, text, 2000, authors, references, citations, "json:a.jsonl", doi, venue
     ),
     st.sampled_from(IDS),
     st.sampled_from([*NAMES[:-3], "Alpha (film)", "Beta's Alpha"]).filter(bool),
     st.lists(st.sampled_from(SENTENCES), max_size=12).map(" ".join),
-    st.lists(st.sampled_from(IDS), max_size=3).map(tuple),
-    st.lists(st.sampled_from(IDS), max_size=2).map(tuple),
+    st.lists(st.sampled_from([*IDS, *DOIS]), max_size=3).map(tuple),
+    st.lists(st.sampled_from([*IDS, *DOIS]), max_size=2).map(tuple),
     st.lists(st.sampled_from(["Ada King", "King, A.", "Müller, É.", "李明"]), max_size=3, unique=True).map(
         tuple
     ),
     st.sampled_from([None, "Nature", "J. Graphs"]),
+    st.sampled_from([None, *DOIS]),
 )
 STEPS = st.lists(
     st.tuples(st.lists(PAPERS, max_size=4), st.lists(st.sampled_from(IDS), max_size=2)),
