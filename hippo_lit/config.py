@@ -128,14 +128,14 @@ class SeedSettings(_Section):
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"
     passage_share: Weight = 0.3
-    passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 6.0
+    passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 8.0
     passage_weight: Weight = 0.05
 
 
 class PprSettings(_Section):
     """Personalised PageRank: the probability to walk on rather than jump back to a seed."""
 
-    damping: float = Field(default=0.5, ge=0, lt=1)
+    damping: float = Field(default=0.7, ge=0, lt=1)
 
 
 class RankSettings(_Section):
@@ -146,7 +146,7 @@ class RankSettings(_Section):
     never.
     """
 
-    hybrid_weight: Weight = 3.0
+    hybrid_weight: Weight = 4.0
     nearest_first: Weight = 0.5
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import stat
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 from hippo_lit.mcp_server.server import make_server
 from hippo_lit.tool.toolbox import Toolbox
 
+_log = logging.getLogger(__name__)
 MAX_LINE_BYTES = 8 * 1024 * 1024
 _TOO_LONG = "too long"  # no JSON, so that the client is told so
 
@@ -23,12 +25,18 @@ def serve_stdio(toolbox: Toolbox) -> None:
     from mcp.server.stdio import stdio_server
 
     async def serve() -> None:
+        asyncio.get_running_loop().set_exception_handler(_logged)
         # The SDK's own reader waits in a thread, which neither SIGTERM nor Ctrl-C can end.
         lines: Any = _lines() if _is_stream() else None
         async with stdio_server(stdin=lines) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
+
+
+def _logged(_: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What a task that was stopped in the middle leaves behind is for the log: stderr is for people."""
+    _log.debug("%s: %r", context.get("message"), context.get("exception"))
 
 
 def _is_stream() -> bool:

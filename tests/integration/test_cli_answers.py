@@ -56,7 +56,9 @@ def test_a_refused_key_leaves_extracts(cli: Cli, fact_index: Path) -> None:
 
 
 def test_ask_without_a_model(cli: Cli, fact_index: Path) -> None:
-    result = cli("ask", "What extends Beta?", "--index", fact_index, "--explain", *HASH)
+    result = cli(
+        "ask", "What extends Beta?", "--index", fact_index, "--explain", *HASH, "--set", "llm.kind=none"
+    )
     assert "Alpha extends Beta. [a1]" in result.stdout
     assert "Note: no chat model is set" in result.stdout
     assert "Round 1 by" in result.stdout
@@ -83,10 +85,10 @@ def test_prior_art(cli: Cli, fact_index: Path) -> None:
 
 
 def test_prior_art_without_a_model(cli: Cli, fact_index: Path) -> None:
-    result = cli("prior-art", "Alpha extends Beta.", "--index", fact_index, *HASH)
+    result = cli("prior-art", "Alpha extends Beta.", "--index", fact_index, *HASH, "--set", "llm.kind=none")
     assert result.stdout.startswith("No verdict: no chat model judged the papers")
     assert "“Alpha extends Beta.”" in result.stdout
-    empty = cli("prior-art", " ", "--index", fact_index, *HASH, code=3)
+    empty = cli("prior-art", " ", "--index", fact_index, *HASH, "--set", "llm.kind=none", code=3)
     assert "the hypothesis is empty" in empty.stderr
 
 
