@@ -119,8 +119,7 @@ def make_extractor(
     budget: Budget | None = None,
     held: frozenset[str] = frozenset(),
 ) -> FactExtractor:
-    """The extractor of `[extract]`, within `budget`; calls whose key is `held` are not made, and `store` is
-    where "imported" finds its facts.
+    """The extractor of `[extract]`, within `budget`, without the calls `held`; "imported" reads `store`.
 
     Raises ConfigError for kind "llm" without a chat model, and for a budget in USD without prices.
     """
@@ -132,8 +131,8 @@ def make_extractor(
         return _rules(settings.extract.kind)
     if chat is None:
         raise _no_chat("extract.kind")
-    guarded = _guarded(chat, make_guard(settings, budget))
-    return extractor_over(_staged(guarded, cache, "extract", held), settings, prompts)
+    guard = make_guard(settings, budget)
+    return extractor_over(_staged(chat, cache, "extract", guard, held), settings, prompts)
 
 
 def extractor_over(
@@ -195,7 +194,7 @@ def make_batch_run(
         api=BatchApi(chat, price_factor=settings.llm.batch_price_factor),
         ledger=ledger,
         guard=guard,
-        online=_staged(_guarded(chat, guard), cache, "extract"),
+        online=_staged(chat, cache, "extract", guard),
         price=price_of(settings.llm, batch=True),
         wait=wait,
     )
@@ -246,14 +245,13 @@ def make_stages(
     settings: Settings, chat: ChatModel, cache: Cache, prompts: Path | None, budget: Budget | None
 ) -> Callable[[str], tuple[ChatModel, Prompt]]:
     """Name of a prompt to the chat model, counted under that name, and the prompt; one guard for all."""
-    guarded = _guarded(chat, make_guard(settings, budget))
-    folder = prompts_dir(prompts)
-    return lambda name: (_staged(guarded, cache, name), load_prompt(folder / name))
+    guard, folder = make_guard(settings, budget), prompts_dir(prompts)
+    return lambda name: (_staged(chat, cache, name, guard), load_prompt(folder / name))
 
 
 def tuning_chat(chat: ChatModel, cache: Cache, guard: Guard) -> ChatModel:
     """`chat` for trying prompts out: within the guard's budget, replies kept, usage counted as "tune"."""
-    return _staged(_guarded(chat, guard), cache, "tune")
+    return _staged(chat, cache, "tune", guard)
 
 
 def make_services(settings: Settings) -> Services:
@@ -280,19 +278,16 @@ def make_recipe(settings: Settings) -> Recipe:
     )
 
 
-def _guarded(chat: ChatModel, guard: Guard) -> ChatModel:
-    from hippo_lit.models.guard import GuardedChat
-
-    return GuardedChat(chat, guard)
-
-
-def _staged(chat: ChatModel, cache: Cache, stage: str, held: frozenset[str] = frozenset()) -> ChatModel:
-    """`chat` with its replies kept and its usage counted under `stage`."""
+def _staged(
+    chat: ChatModel, cache: Cache, stage: str, guard: Guard | None = None, held: frozenset[str] = frozenset()
+) -> ChatModel:
+    """`chat`, asked while `guard` lets it, with its replies kept and its usage counted under `stage`."""
     from hippo_lit.models.awaiting import HoldingChat
     from hippo_lit.models.chat_cache import CachedChat
+    from hippo_lit.models.guard import GuardedChat
     from hippo_lit.models.usage import MeteredChat
 
-    kept = CachedChat(chat, cache)
+    kept = CachedChat(chat if guard is None else GuardedChat(chat, guard), cache)
     return MeteredChat(HoldingChat(kept, held) if held else kept, stage)
 
 

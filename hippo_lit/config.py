@@ -270,9 +270,7 @@ class Settings(_Section):
 
 
 def load_settings(
-    file: Path | None = None,
-    overrides: Iterable[str] = (),
-    environ: Mapping[str, str] | None = None,
+    file: Path | None = None, overrides: Iterable[str] = (), environ: Mapping[str, str] | None = None
 ) -> Settings:
     """Settings from an optional TOML file, the environment and `section.key=value` overrides.
 
@@ -290,8 +288,7 @@ def validate(data: Mapping[str, Any], *, origin: str = "settings") -> Settings:
         key = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise ConfigError(f"{origin}: there is no setting {key!r}{_nearest(key)}", key=key) from error
-        shown = repr(first["input"])[:80]
-        raise ConfigError(f"{origin}: {key} = {shown}: {first['msg']}", key=key) from error
+        raise ConfigError(f"{origin}: {key} = {first['input']!r:.80}: {first['msg']}", key=key) from error
 
 
 def _nearest(key: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hippo_lit.cli.bench import index_data
-from hippo_lit.cli.options import Config, IndexFolder, Overrides, read_settings
+from hippo_lit.cli.options import Config, IndexFolder, Overrides, settings_of
 from hippo_lit.cli.output import say
 from hippo_lit.cli.progress import reporting
 
@@ -44,7 +44,7 @@ def label(
     from hippo_lit.tune.bench import Bench
     from hippo_lit.tune.label import Labelling, cases_of, read_questions
 
-    settings = read_settings(config, overrides)
+    settings = settings_of(folder, config, overrides)
     target = (out or questions.with_suffix(".labels.jsonl")).expanduser()
     asked = read_questions(questions)
     index = Path(folder).expanduser()

@@ -20,7 +20,7 @@ from hippo_lit.cli.bench import (
     working_copy,
 )
 from hippo_lit.cli.evaluate import load_set
-from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings
+from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings, settings_of
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import reporting
 
@@ -207,7 +207,7 @@ def try_(
     from hippo_lit.tune.trial import try_prompt
 
     only_filter(name)
-    settings = read_settings(config, overrides)
+    settings = settings_of(index, config, overrides)
     copy = working_copy(prompts, settings)
     wanted = [version, *([against] if against else [])]
     loaded = [copy.load(name, each) for each in wanted]

@@ -24,7 +24,7 @@ from hippo_lit.cli.bench import (
     working_copy,
 )
 from hippo_lit.cli.evaluate import configurations, load_set
-from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings
+from hippo_lit.cli.options import AsJson, Config, Overrides, settings_of
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import Report, reporting
 
@@ -151,7 +151,7 @@ def run(
     from hippo_lit.tune.tasks import measure_of
 
     only_filter(name)
-    settings = read_settings(config, overrides)
+    settings = settings_of(index, config, overrides)
     copy = working_copy(prompts, settings)
     place = store or copy.folder / "store"
     loaded = load_set(data, "", index)

@@ -32,7 +32,7 @@ def test_without_anything_given_the_defaults_hold() -> None:
     assert (Settings().embedding.model, Settings().llm.kind, Settings().ppr.damping) == (
         "minilm",
         "none",
-        0.5,
+        0.7,
     )
 
 
