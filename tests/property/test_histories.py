@@ -254,7 +254,7 @@ def check(steps: Sequence[tuple[object, ...]]) -> None:
                     )
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.lists(STEPS, min_size=1, max_size=8))
 def test_any_history_gives_the_index_of_its_final_papers(steps: list[tuple[object, ...]]) -> None:
     check(steps)

@@ -102,7 +102,7 @@ def files(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "graph", [{}, {"fact_vectors": "fact", "synonyms": "none"}, {"synonym_threshold": 0.4}]
 )
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     steps=STEPS, found=st.lists(EXTRACTIONS, min_size=1, max_size=5), broken=st.sets(st.sampled_from(NAMES))
 )

@@ -43,7 +43,7 @@ def merged(model: dict[tuple[str, str], Paper]) -> list[Paper]:
 
 
 @given(st.lists(steps, max_size=10))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_any_history_equals_the_final_papers_put_at_once(history) -> None:
     model: dict[tuple[str, str], Paper] = {}
     with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:  # noqa: SIM117
