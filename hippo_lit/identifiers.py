@@ -33,22 +33,6 @@ _ARXIV_DOI = re.compile(r"10\.48550/arxiv\.(.+)")
 _DOI = re.compile(r"10\.\d+(?:\.\d+)*/\S+", re.ASCII)
 _DOI_LABEL = re.compile(r"doi\s*[:=]?\s*", re.IGNORECASE)
 _DOI_ADDRESS = re.compile(r"(?:https?://)?(?:dx\.|www\.)?doi\.org/", re.IGNORECASE)
-_DOI_PREFERRED = (
-    "doi",
-    "arxiv",
-    "preprint",
-    "pmid",
-    "pmcid",
-    "acl",
-    "openalex",
-    "s2",
-    "corpusid",
-    "mag",
-    "dblp",
-    "id",
-)
-_MADE_UP = re.compile(r"\A[0-9a-f]{32}\Z|#[0-9a-f]{8}\Z")
-_LABEL = re.compile(r"doi\s*[:=]?\s*", re.IGNORECASE)
 _BRACKETS = {")": "(", "]": "[", "}": "{", ">": "<"}
 # Prefixes of preprint servers; bioRxiv shares its own with journals, whose DOIs do not begin with a number.
 _PREPRINT = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 
 import numpy as np
@@ -19,13 +19,13 @@ from hippo_lit.extraction import Extracted, Extracting, ExtractionRun, Progress,
 from hippo_lit.passages import passage_hash, passages_of, sentence_places
 from hippo_lit.protocols import FactExtractor, PartEmbedder
 from hippo_lit.snapshot import FORMAT, Snapshot
-from hippo_lit.storage.disk import reporting
-from hippo_lit.storage.publish import CURRENT, open_current, publish, sweep
+from hippo_lit.storage.publish import SNAPSHOTS, open_current, publish, sweep
 from hippo_lit.storage.ragged import runs_of
 from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
 from hippo_lit.types import Paper, Passage
 
+_AGAIN = "-r"  # after the name of a state that is made again, with a number
 _FEW = 0.1  # share of the papers up to which each is read by itself
 
 
@@ -104,18 +104,20 @@ class Indexer:
         plan, facts = self._plan(old)
         failed = plan.failed(old)
         state = self._state(plan, failed)
-        new = current is None or current.name != state
+        new = current is None or current.name.partition(_AGAIN)[0] != state
         built = _built(state, facts, published=new, papers=len(plan.papers), passages=plan.passages(old))
         if not new:
             return built
         # All that can fail for another reason than the disk comes before anything is written.
         fill = self._filled(plan, current, known, len(failed))
-        if damaged:  # its name may be the new one's, and a damaged folder is not to be mistaken for it
-            with reporting("replace the snapshot of", self.folder):
-                (self.folder / CURRENT).unlink(missing_ok=True)
-        publish(self.folder, state, fill)
+        # What is made again takes a name of its own: until it is there, what is there serves.
+        publish(self.folder, self._unused(state) if damaged else state, fill)
         sweep(self.folder)
         return built
+
+    def _unused(self, state: str) -> str:
+        names = (f"{state}{_AGAIN}{number}" for number in count(1))
+        return next(name for name in names if not (self.folder / SNAPSHOTS / name).exists())
 
     def _current(self) -> tuple[Snapshot | None, bool]:
         """The current snapshot, and whether there is one that cannot be read.

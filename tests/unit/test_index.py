@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,9 @@ import pytest
 from tiny import COSINES, FOUND, PAPERS, Angles, Scripted, build, settings
 
 from hippo_lit import assemble
-from hippo_lit.errors import ChatModelError
+from hippo_lit.api import HippoLit
+from hippo_lit.config import Settings
+from hippo_lit.errors import ChatModelError, StoreError
 from hippo_lit.index import Built, Indexer
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.protocols import FactExtractor
@@ -246,3 +249,24 @@ def test_passages_of_one_paper_and_papers_that_cite_are_joined(tmp_path: Path) -
     pairs = set(zip(continuation.source.tolist(), continuation.target.tolist(), strict=True))
     assert pairs == {(i, i + 1) for i in range(end - 1) if i + 1 != second}
     assert np.array_equal(made.passage_paper, [0] * second + [1] * (end - second))
+
+
+def test_a_rebuild_that_fails_leaves_what_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Settings.model_validate({"embedding": {"kind": "hash"}, "extract": {"kind": "simple"}})
+    with HippoLit.open(tmp_path / "i", given) as lit:
+        lit.add([{"id": "a", "title": "Alpha", "abstract": "Alpha likes Beta."}])
+        before = lit.snapshot()
+        assert before is not None
+
+        def full(folder: Path) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as failing:
+            failing.setattr("hippo_lit.storage.publish.sync_tree", full)
+            with pytest.raises(StoreError):
+                lit.build(rebuild=True)
+        with HippoLit.open(tmp_path / "i", given, read_only=True) as reader:
+            assert [ranked.paper.id for ranked in reader.retrieve("Alpha", mode="bm25").papers] == ["a"]
+        built = lit.build(rebuild=True)
+        assert built.published
+        assert not lit.build().published  # the state is the same under another name
