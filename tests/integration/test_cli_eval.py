@@ -116,11 +116,11 @@ def test_an_index_of_ones_own_with_a_file_of_questions(cli: Cli, mock_index: Pat
 def test_ablations_and_sweeps(cli: Cli, mock_index: Path, tmp_path: Path) -> None:
     (tmp_path / "mine.jsonl").write_text('{"id": "1", "text": "the router of Gatehouse", "gold": ["p005"]}\n')
     options = ("--systems", "hippo", "--index", mock_index, *QUICK)
-    shown = cli("eval", "mine.jsonl", *options, "--ablate", "--sweep", "ppr.damping=0.3,0.5").stdout
+    shown = cli("eval", "mine.jsonl", *options, "--ablate", "--sweep", "ppr.damping=0.3,0.7").stdout
     labels = [line.split()[0] for line in shown.splitlines() if line.startswith("hippo")]
     assert labels[:3] == ["hippo", "hippo@no-filter", "hippo@no-entity-linking"]
     assert "hippo@ppr.damping=0.3" in labels
-    assert "hippo@ppr.damping=0.5" not in labels  # that is hippo
+    assert "hippo@ppr.damping=0.7" not in labels  # that is hippo
 
 
 def test_an_interruption_says_how_to_go_on(cli: Cli, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def test_ablation_switches_off_one_part_at_a_time_on_the_same_index() -> None:
 
 
 def test_a_sweep_concerns_the_routes_that_read_the_setting() -> None:
-    sweep = [parse_sweep("ppr.damping=0.3,0.5")]
+    sweep = [parse_sweep("ppr.damping=0.3,0.7")]
     assert labels(["bm25", "hippo"], BASE, sweeps=sweep) == ["bm25", "hippo", "hippo@ppr.damping=0.3"]
     assert labels(["lexical", "hybrid"], BASE, sweeps=[("bm25.k1", [1.2])]) == [
         "lexical",

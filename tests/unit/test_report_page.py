@@ -122,7 +122,7 @@ def test_every_chart_is_well_formed(page: str) -> None:
 
 def test_variants_have_a_line_through_the_setting_of_their_base(runs: list[Run], page: str) -> None:
     summaries = [summarise(run, ["R@5"]) for run in runs]
-    assert sweep_lines(runs, summaries, "R@5") == {"ppr.damping": [("hippo", [(0.2, 1.0), (0.5, 1.0)])]}
+    assert sweep_lines(runs, summaries, "R@5") == {"ppr.damping": [("hippo", [(0.2, 1.0), (0.7, 1.0)])]}
     assert [is_variant(run.label) for run in runs] == [False, False, True]
     assert is_variant("hippo@no-filter")
     assert not is_variant("hippo@hipporag2")

@@ -69,7 +69,7 @@ def test_the_rank_is_page_rank_from_these_seeds(four: Snapshot) -> None:
     reset = np.zeros(four.graph.n_passages + four.graph.n_entities)
     for entity, weight in spread.entity_seeds.items():
         reset[four.graph.n_passages + entity] = weight
-    expected = IgraphPageRank(four.graph.adjacency(edge_weights(given)), 0.5).scores(reset)[:4]
+    expected = IgraphPageRank(four.graph.adjacency(edge_weights(given)), given.ppr.damping).scores(reset)[:4]
     assert spread.ppr is not None
     assert spread.scores is not None
     np.testing.assert_allclose(spread.ppr, expected, rtol=1e-12)
