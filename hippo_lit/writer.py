@@ -92,8 +92,10 @@ class Writer:
             unknown = [paper_id for paper_id in ids if not self._holds(paper_id, source, shown)]
             if unknown:
                 raise self._unknown(unknown, source)
+            # Several names may mean one paper; one may stand in the published state alone.
+            papers = {self._store.resolve(name) or (shown and shown.find(name)) for name in ids}
             self._store.delete(ids, source=source)
-        return len(set(ids))
+        return len(papers)
 
     def build(
         self, progress: Progress | None, budget: Budget | None, batch: Batch | None, *, rebuild: bool

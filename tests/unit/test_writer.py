@@ -12,7 +12,7 @@ from weakref import ref
 import pytest
 from tiny import settings
 
-from hippo_lit import HippoLit
+from hippo_lit import HippoLit, Settings
 from hippo_lit.errors import ConfigError, DataError, EmbedderMismatchError, StoreError
 from hippo_lit.storage.publish import SNAPSHOTS
 from hippo_lit.testing import FakeChatModel, HashEmbedder
@@ -268,3 +268,13 @@ def test_a_state_that_nobody_uses_any_more_is_closed_at_once(lit: HippoLit) -> N
         assert left() is None
     finally:
         gc.enable()
+
+
+def test_several_names_of_one_paper_delete_one(tmp_path: Path) -> None:
+    given = Settings.model_validate({"embedding": {"kind": "hash"}, "extract": {"kind": "simple"}})
+    with HippoLit.open(tmp_path / "named", given) as lit:
+        lit.add(
+            [{"id": "p1", "title": "Alpha", "abstract": "A.", "doi": "10.1000/a"}, {"id": "p2", "title": "B"}]
+        )
+        assert lit.delete(["p1", "10.1000/A", "p1"]) == 1
+        assert len(lit) == 1
