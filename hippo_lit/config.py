@@ -114,7 +114,7 @@ class SeedSettings(_Section):
     Entities: those of the kept facts (`evidence`: of the fact alone or of the whole sentence that states
     it), and with `link_question` those that the question names; the best `max_entities`. With `rarity` an
     entity weighs less the more passages hold its name. What they weigh together tells how specific the
-    question is: far below `specific_mass` they hardly count. Passages: together they weigh
+    question is: far below `specific_mass` they hardly count. Passages: the best `max_passages` together weigh
     `passage_share`, in proportion to their `passage_score` (min-maxed) to the power of `passage_power`.
     With `passage_rule = "each"` every passage weighs `passage_weight` times its min-maxed score, whatever
     the size of the corpus: HippoRAG 2's own rule.
@@ -128,6 +128,7 @@ class SeedSettings(_Section):
     passage_score: Literal["hybrid", "dense"] = "hybrid"
     passage_rule: Literal["share", "each"] = "share"
     passage_share: Weight = 0.3
+    max_passages: Count = 500
     passage_power: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 8.0
     passage_weight: Weight = 0.05
 

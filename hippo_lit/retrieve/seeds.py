@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hippo_lit.config import SeedSettings
 from hippo_lit.retrieve.candidates import Candidate
+from hippo_lit.retrieve.signals import best
 
 Floats = NDArray[np.float64]
 
@@ -58,16 +59,18 @@ def entity_seeds(
 def passage_seeds(scores: Floats, settings: SeedSettings) -> Floats:
     """Weights of the passages from their min-maxed `scores`, shape (n,).
 
-    By "share" they sum to `passage_share`, so that the graph's say does not fade as the corpus grows; by
-    "each" every one gets HippoRAG 2's constant weight times its score.
+    By "share" the best `max_passages` sum to `passage_share`, so that neither the graph's say nor theirs
+    fades as the corpus grows; by "each" every one gets HippoRAG 2's constant weight times its score.
     """
     if settings.passage_rule == "each":
         return scores * settings.passage_weight
-    sharpened = scores**settings.passage_power
+    weights = np.zeros(len(scores))
+    nearest = best(scores, settings.max_passages)
+    sharpened = scores[nearest] ** settings.passage_power
     total = float(sharpened.sum())
-    if total <= 0:
-        return np.zeros(len(scores))
-    return sharpened * (settings.passage_share / total)
+    if total > 0:
+        weights[nearest] = sharpened * (settings.passage_share / total)
+    return weights
 
 
 def reset_vector(entities: Mapping[int, float], passages: Floats, n_entities: int) -> Floats:

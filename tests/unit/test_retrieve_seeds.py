@@ -89,6 +89,12 @@ def test_passages_share_a_constant_mass_however_many_they_are() -> None:
         assert passage_seeds(np.linspace(0, 1, count + 1), settings).sum() == pytest.approx(0.2)
 
 
+def test_only_the_nearest_passages_seed() -> None:
+    scores = np.array([0.2, 1.0, 0.9, 0.9])
+    settings = SeedSettings(passage_share=0.3, passage_power=1.0, max_passages=2)
+    np.testing.assert_allclose(passage_seeds(scores, settings), [0, 0.3 / 1.9, 0.3 * 0.9 / 1.9, 0])
+
+
 def test_passages_each_weigh_hippo_rags_constant() -> None:
     settings = SeedSettings(passage_rule="each", passage_weight=0.05)
     np.testing.assert_allclose(passage_seeds(np.array([1.0, 0.5, 0.0]), settings), [0.05, 0.025, 0.0])
