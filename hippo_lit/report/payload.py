@@ -17,7 +17,7 @@ _TOP = 10
 
 def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
     """JSON without "<", ">" or "&", so that no text in it can end the element that holds it."""
-    values = [per_query(run.queries, run.rankings, names) for run in runs]
+    values = [per_query(run.queries, run.rankings, names, run.written) for run in runs]
     shown = {hit.id for run in runs for answer in run.answers.values() for hit in answer.hits[:_TOP]}
     shown |= {paper for query in data.queries for paper in query.relevant}
     content = {
