@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
 from hippo_lit.answer.values import AnswerKind
 from hippo_lit.evaluate.dataset import Query
 from hippo_lit.render import chain, fact_text, printable
 from hippo_lit.types import Mode, RetrievalResult, Usage
+
+FOREIGN: Final = "foreign"
+Route = Mode | Literal["foreign"]
+"""Who ranked: one of our routes, or another tool, of which only the rankings are known."""
 
 _EXPLAINED = 20
 """So many papers of a ranking keep title and way; all keep id and score."""
@@ -71,7 +75,7 @@ class Answered:
 
     query_id: str
     hits: tuple[Hit, ...]
-    route: Mode
+    route: Route
     seconds: float
     degraded: bool = False
     reason: str = ""
@@ -93,7 +97,7 @@ class RunInfo:
     equal; `snapshot` names the state of the index that answered."""
 
     label: str
-    mode: Mode
+    mode: Route
     dataset: str
     fingerprint: str
     key: str

@@ -9,7 +9,7 @@ from typing import Any
 
 from hippo_lit.evaluate.dataset import Dataset, Query
 from hippo_lit.evaluate.measures import per_query
-from hippo_lit.evaluate.run import Run
+from hippo_lit.evaluate.run import Run, Written
 from hippo_lit.render import printable
 
 _TOP = 10
@@ -29,6 +29,7 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
                 "text": printable(query.text),
                 "tags": [printable(tag) for tag in query.tags],
                 "gold": {paper: grade for paper, grade in query.gold.items() if grade > 0},
+                "answers_wanted": [printable(answer) for answer in query.answers],
                 "values": {name: [by[name].get(query.id) for by in values] for name in names},
                 "answers": [_answer(run, query) for run in runs],
             }
@@ -37,6 +38,12 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
     }
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _written(written: Written | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    return {"text": printable(written.text), "kind": written.kind, "reason": printable(written.reason)}
 
 
 def _answer(run: Run, query: Query) -> dict[str, Any]:
@@ -50,4 +57,5 @@ def _answer(run: Run, query: Query) -> dict[str, Any]:
         "candidates": [asdict(fact) for fact in answer.candidates],
         "unmatched": [printable(text) for text in answer.unmatched],
         "seeds": [asdict(seed) for seed in answer.seeds],
+        "written": _written(answer.written),
     }

@@ -32,8 +32,8 @@ def head(data: Dataset, runs: Sequence[Run]) -> Iterator[str]:
 def measures(summaries: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
     yield "<h2>Measures</h2>"
     yield (
-        '<p class="soft">Means in percent over the queries with a relevant paper, with 95% bootstrap'
-        " intervals; a query without a result counts 0.</p>"
+        '<p class="soft">Means in percent over the queries with a relevant paper, of EM and F1 over those'
+        " with gold answers, with 95% bootstrap intervals; a query without a result counts 0.</p>"
     )
     yield '<div class="panels">'
     for name in names:
@@ -167,6 +167,26 @@ def filter(summaries: Sequence[Summary]) -> Iterator[str]:
             "empty, rightly",
         ]
         yield _table(head, rows)
+
+
+def answers(summaries: Sequence[Summary]) -> Iterator[str]:
+    rows = [
+        [
+            s.label,
+            str(a.asked),
+            *map(_share, (a.grounded, a.not_said, a.degraded)),
+            f"{1000 * a.median_s:.0f}",
+        ]
+        for s in summaries
+        if (a := s.answering) is not None
+    ]
+    if rows:
+        yield "<h2>The answers</h2>"
+        yield (
+            '<p class="soft">On the questions with gold answers, in percent. Grounded answers cite papers,'
+            " and only such as were shown. Milliseconds are with retrieval; the median question.</p>"
+        )
+        yield _table(["system", "asked", "grounded", "not said", "degraded", "ms"], rows)
 
 
 def queries(data: Dataset, labels: Sequence[str], names: Sequence[str]) -> Iterator[str]:
