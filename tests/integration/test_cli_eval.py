@@ -164,7 +164,9 @@ def test_answers_are_asked_for_by_their_measures(
     assert "The answers, on the questions with gold answers" in shown
     assert '"written":{"text":"Block selection."' in (tmp_path / "report.html").read_text("utf-8")
     assert "EM" in cli("compare", "runs/bm25", "runs/bm25", "--measures", "EM F1").stdout
-    assert "no query of mock has answers" in cli("eval", "mock", "--measures", "EM", code=2).stderr
+    (tmp_path / "mute.jsonl").write_text('{"id": "1", "text": "router", "gold": ["p005"]}\n')
+    mute = cli("eval", "mute.jsonl", "--index", mock_index, "--measures", "EM", code=2)
+    assert "no query of mute has answers" in mute.stderr
 
 
 def test_runs_of_other_tools_are_compared(cli: Cli, kept: Path, tmp_path: Path) -> None:
