@@ -10,9 +10,10 @@ from typing import Any
 from hippo_lit.evaluate.dataset import Dataset, Query
 from hippo_lit.evaluate.measures import per_query
 from hippo_lit.evaluate.run import Run, Written
-from hippo_lit.render import printable
+from hippo_lit.render import printable, shorten
 
 _TOP = 10
+_TEXT = 2000
 
 
 def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
@@ -26,7 +27,7 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
         "queries": [
             {
                 "id": query.id,
-                "text": printable(query.text),
+                "text": shorten(query.text, _TEXT),
                 "tags": [printable(tag) for tag in query.tags],
                 "gold": {paper: grade for paper, grade in query.gold.items() if grade > 0},
                 "answers_wanted": [printable(answer) for answer in query.answers],

@@ -10,11 +10,12 @@ from hippo_lit.evaluate.compare import Comparison
 from hippo_lit.evaluate.dataset import Dataset
 from hippo_lit.evaluate.run import Run
 from hippo_lit.evaluate.summary import Figure, Summary
-from hippo_lit.render import printable, usage_text
+from hippo_lit.render import printable, shorten, usage_text
 from hippo_lit.report import charts
 from hippo_lit.report.variants import is_variant, sweep_lines
 
 _REAL = 0.05
+_QUERY = 300  # characters of a query in the table; a query may be a whole page
 _WHICH = {"": "all queries", "differ": "where systems differ", "missed": "where one has 0"}
 
 
@@ -208,7 +209,7 @@ def queries(data: Dataset, labels: Sequence[str], names: Sequence[str]) -> Itera
         tags = "".join(f' <span class="tag">{_e(tag)}</span>' for tag in query.tags)
         yield (
             f'<tr class="query" tabindex="0" data-id="{escape(query.id)}"><td>{_e(query.id)}</td>'
-            f'<td class="words">{_e(query.text)}{tags}</td>{empty}</tr>'
+            f'<td class="words">{_e(shorten(query.text, _QUERY))}{tags}</td>{empty}</tr>'
         )
     yield "</tbody></table></div>"
     yield '<div id="detail"><p class="soft">Choose a query to see the rankings and why.</p></div>'
