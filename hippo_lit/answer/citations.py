@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 _GROUP = re.compile(r"[\[【]([^\[\]【】\n]{1,300})[\]】]")
@@ -30,12 +30,8 @@ def find_citations(text: str, shown: Sequence[str], passages: str = "") -> Citat
     forms = {paper_id.casefold(): paper_id for paper_id in shown if paper_id}
     known: dict[int, str] = {}
     if forms:
-        # The longest first: one id may begin another.
-        ids = "|".join(re.escape(form) for form in sorted(forms, key=len, reverse=True))
-        group = re.compile(
-            rf"[\[【(（]\s*((?:{ids})(?:{_SEPARATOR.pattern}(?:{ids}))*)\s*[\]】)）]", re.IGNORECASE
-        )
-        one = re.compile(ids, re.IGNORECASE)
+        ids = _any_of(forms)
+        group, one = _group_of(ids), re.compile(ids, re.IGNORECASE)
         for found in group.finditer(text):
             for each in one.finditer(found[1]):
                 known[found.start(1) + each.start()] = forms.get(each[0].casefold(), each[0])
@@ -49,6 +45,29 @@ def find_citations(text: str, shown: Sequence[str], passages: str = "") -> Citat
             elif _is_citation(name, found[0], passages):
                 unknown[name] = None
     return Citations(tuple(dict.fromkeys(known[at] for at in sorted(known))), tuple(unknown))
+
+
+def without_citations(text: str, cited: Sequence[str]) -> str:
+    """`text` without the brackets that cite any of `cited`, and without the spaces before them.
+
+    >>> without_citations("In Kraków [p3; p4] (1999).", ["p3", "p4"])
+    'In Kraków (1999).'
+    """
+    names = [name for name in cited if name]
+    if not names:
+        return text
+    return re.sub(rf"\s*{_group_of(_any_of(names)).pattern}", "", text, flags=re.IGNORECASE)
+
+
+def _any_of(names: Iterable[str]) -> str:
+    # The longest first: one id may begin another.
+    return "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+
+
+def _group_of(ids: str) -> re.Pattern[str]:
+    return re.compile(
+        rf"[\[【(（]\s*((?:{ids})(?:{_SEPARATOR.pattern}(?:{ids}))*)\s*[\]】)）]", re.IGNORECASE
+    )
 
 
 def _is_citation(name: str, group: str, passages: str) -> bool:

@@ -42,7 +42,8 @@ _Measures = Annotated[
     typer.Option(
         "--measures",
         metavar="'M1 M2 …'",
-        help="Of ir-measures (nDCG@10, R@5, RR@10, AP …), or HippoRecall@5.",
+        help="Of ir-measures (nDCG@10, R@5, RR@10, AP …), or HippoRecall@5. With EM or F1 the chat model"
+        " answers each question that has gold answers, and its answers are compared with those.",
     ),
 ]
 _Configs = Annotated[
@@ -117,28 +118,34 @@ def evaluate(
     """Measure systems on queries whose answers are known, and tell which differences are real.
 
     Queries without a relevant paper count in no ranking measure (HippoRecall counts them 0); a query that
-    gets no result counts 0. Intervals are 95% bootstrap intervals over queries; p is from the paired
-    randomisation test against the baseline, corrected for the number of systems (Holm). Times are without
-    embedding the query. With --out, an interrupted evaluation goes on where it stopped, and systems that
-    are done are not run again.
+    gets no result counts 0. EM and F1 are over the queries with gold answers; what the chat model took is
+    shown. Intervals are 95% bootstrap intervals over queries; p is from the paired randomisation test against
+    the baseline, corrected for the number of systems (Holm). Times are without embedding the query. With
+    --out, an interrupted evaluation goes on where it stopped, systems that are done are not run again, and
+    queries for which something failed are.
     """
+    from hippo_lit.evaluate.answering import answers_wanted, check_answering
     from hippo_lit.evaluate.gates import parse_gate
     from hippo_lit.evaluate.measures import check_measures, depth_of
     from hippo_lit.evaluate.systems import check_modes, parse_sweep, plan
 
     gates = [parse_gate(text) for text in fail_if or ()]
     names = check_measures([*measures.replace(",", " ").split(), *(gate.measure for gate in gates)])
+    in_words = answers_wanted(names)
     planned = plan(
         check_modes(part.strip() for part in systems.split(",") if part.strip()),
         configurations(configs, overrides, index),
         ablate=ablate,
         sweeps=[parse_sweep(text) for text in sweep or ()],
+        answers=in_words,
     )
     labels = [system.label for system in planned]
     chosen = _baseline(baseline, labels)
     for gate in gates:
         _known(gate.system, labels, "--fail-if")
     data = load_set(dataset, split, index)
+    if in_words:
+        check_answering(data, (system.settings for system in planned))
     temporary = store is None and out is None
     with TemporaryDirectory(prefix="hippo-lit-") if temporary else nullcontext("") as place:
         folder = store or (out / "store" if out is not None else Path(place))

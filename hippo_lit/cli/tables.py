@@ -48,7 +48,13 @@ def evaluation(
     if any(summary.filter for summary in summaries):
         yield _title("\nThe filter, on the gold facts")
         yield filters(summaries)
+    if any(summary.answering for summary in summaries):
+        yield _title("\nThe answers, on the questions with gold answers")
+        yield answers(summaries)
     for summary in summaries:
+        if summary.degraded:
+            share = f"{printable(summary.label)}: {percent(summary.degraded)}% of the queries degraded"
+            yield Text(f"{share}: {shorten(summary.reason, 200)}", "yellow")
         if summary.usage.calls or summary.usage.cached_calls:
             yield Text(f"{printable(summary.label)}: {usage_text(summary.usage)}")
         if summary.degraded:
@@ -104,6 +110,16 @@ def filters(summaries: Sequence[Summary]) -> Table:
         if (f := summary.filter) is not None:
             figures = (f.precision, f.recall, f.f1, f.offered, f.matched_back, f.empty, f.empty_right)
             shown.add_row(printable(summary.label), *(percent(value) for value in figures))
+    return shown
+
+
+def answers(summaries: Sequence[Summary]) -> Table:
+    """How questions were answered in words; see `evaluate.answering`."""
+    shown = table("system", "asked", "grounded", "not said", "degraded", "ms")
+    for summary in summaries:
+        if (a := summary.answering) is not None:
+            shares = (percent(value) for value in (a.grounded, a.not_said, a.degraded))
+            shown.add_row(printable(summary.label), str(a.asked), *shares, f"{1000 * a.median_s:,.0f}")
     return shown
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from hippo_lit.evaluate.dataset import Dataset, Query
-from hippo_lit.evaluate.files import bad, json_lines, lines_of, papers_of, text_in
+from hippo_lit.evaluate.files import answers_in, bad, json_lines, lines_of, papers_of, text_in
 from hippo_lit.evaluate.gold import GoldFinder
 from hippo_lit.evaluate.own import QUERIES, unique
 from hippo_lit.text import clean
@@ -30,9 +31,9 @@ def qrels_file(folder: Path, split: str = "") -> Path | None:
 def read_beir(folder: Path, split: str = "", papers: Sequence[Paper] = ()) -> Dataset:
     """The set, with the queries that `split` judges; without a split, of those that are judged.
 
-    `metadata.query_doc` of a query is the paper it was made from, which is left out of its ranking; the
-    number of queries without judgements is told in the notes. `papers` take the place of the folder's
-    corpus. Raises DataError.
+    `metadata.query_doc` of a query is the paper it was made from, which is left out of its ranking;
+    `metadata.answer` and `answer_aliases` are its answers. The number of queries without judgements is told
+    in the notes. `papers` take the place of the folder's corpus. Raises DataError.
     """
     notes: list[str] = []
     if not papers:
@@ -51,10 +52,12 @@ def read_beir(folder: Path, split: str = "", papers: Sequence[Paper] = ()) -> Da
             unjudged += 1
             continue
         metadata = record.get("metadata")
-        itself = metadata.get("query_doc") if isinstance(metadata, dict) else None
+        about: Mapping[str, Any] = metadata if isinstance(metadata, dict) else {}
+        itself = about.get("query_doc")
         text = text_in(record, ("text", "query"), folder / QUERIES, line)
         gold = resolve(judged.pop(query_id), finder, query_id)
-        queries.append(Query(query_id, text, gold, leave_out=(str(itself),) if itself else ()))
+        left_out = (str(itself),) if itself else ()
+        queries.append(Query(query_id, text, gold, leave_out=left_out, answers=answers_in(about)))
     if unjudged:
         notes.append(f"{unjudged} queries have no judgement in {file.name} and are not asked")
     if judged:

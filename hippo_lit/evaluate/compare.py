@@ -57,7 +57,7 @@ def compare_runs(
     for other in others:
         check_comparable(base, other)
     found = []
-    before, *after = (per_query(run.queries, run.rankings, measures) for run in (base, *others))
+    before, *after = (per_query(run.queries, run.rankings, measures, run.written) for run in (base, *others))
     for measure in measures:
         rows = [
             compare_values((base.label, other.label), measure, before[measure], values[measure], seed=seed)
@@ -87,7 +87,7 @@ def check_comparable(base: Run, other: Run) -> None:
 
 def moves(base: Run, other: Run, measure: str) -> list[Move]:
     """The queries whose value changed, the largest change first."""
-    a, b = (per_query(run.queries, run.rankings, [measure])[measure] for run in (base, other))
+    a, b = (per_query(run.queries, run.rankings, [measure], run.written)[measure] for run in (base, other))
     changed = [Move(query, a[query], b[query]) for query in a if abs(a[query] - b[query]) > _TIE]
     return sorted(changed, key=lambda move: (-abs(move.other - move.base), move.query_id))
 

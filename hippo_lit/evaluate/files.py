@@ -73,6 +73,17 @@ def papers_of(path: Path) -> tuple[list[Paper], list[str]]:
     return papers, notes
 
 
+def answers_in(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """The gold answers of a question, by the names that HippoRAG's files give them, each once."""
+    found: dict[str, None] = {}
+    for name in ("answer", "answers", "answer_aliases", "possible_answers"):
+        value = record.get(name)
+        for answer in value if isinstance(value, list) else [value]:
+            if isinstance(answer, str | int | float) and not isinstance(answer, bool) and clean(str(answer)):
+                found[clean(str(answer))] = None
+    return tuple(found)
+
+
 def text_in(record: Mapping[str, Any], names: tuple[str, ...], path: Path, line: int | None) -> str:
     """The first of the fields `names` that holds text or a number, cleaned. Raises DataError."""
     for name in names:

@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from hippo_lit.evaluate.dataset import Dataset, Query
-from hippo_lit.evaluate.files import bad, json_list, papers_of, text_in
+from hippo_lit.evaluate.files import answers_in, bad, json_list, papers_of, text_in
 from hippo_lit.evaluate.gold import GoldFinder
 from hippo_lit.evaluate.own import unique
-from hippo_lit.text import clean
 
 
 def corpus_file(path: Path) -> Path:
@@ -39,7 +38,7 @@ def read_hipporag(path: Path) -> Dataset:
                 text_in(record, ("question", "text", "query"), path, None),
                 gold,
                 (kind,) if isinstance(kind, str) and kind else (),
-                answers=tuple(dict.fromkeys(_answers(record))),
+                answers=answers_in(record),
             )
         )
     return Dataset(path.stem, papers, unique(queries, path), tuple(notes + finder.notes))
@@ -62,11 +61,3 @@ def _supporting(record: Mapping[str, Any], path: Path, query_id: str) -> Iterato
         raise bad(
             path, None, f"question {query_id}: its supporting passages cannot be read ({error!r})"
         ) from error
-
-
-def _answers(record: Mapping[str, Any]) -> Iterator[str]:
-    for name in ("answer", "answers", "answer_aliases", "possible_answers"):
-        value = record.get(name)
-        for answer in [value] if isinstance(value, str) else value or []:
-            if isinstance(answer, str) and clean(answer):
-                yield clean(answer)

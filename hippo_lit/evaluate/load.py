@@ -33,7 +33,7 @@ def load_dataset(spec: str, *, split: str = "", papers: Sequence[Paper] = ()) ->
     if not path.exists():
         raise DataError(f"there is no data set {spec!r}: give {KINDS}", path=spec)
     if path.is_dir():
-        return _folder(path, split, papers)
+        return _folder(path.resolve(), split, papers)  # "." has a name, too
     if path.suffix == ".json":
         if not corpus_file(path).is_file():
             raise DataError(f"{path}: its passages are missing: no {corpus_file(path).name}", path=spec)

@@ -1,16 +1,18 @@
-"""Ranking measures by ir-measures, and HippoRAG's recall under its own name.
+"""Ranking measures by ir-measures, HippoRAG's recall under its own name, and EM and F1 of answers.
 
 A query without a relevant paper has no right ranking, so it has no value by any measure but HippoRecall;
-`measured` says how many queries a mean is over. A query whose ranking is empty has 0.
+`measured` says how many queries a mean is over. A query whose ranking is empty has 0. EM and F1 (`answers`)
+are over the queries that have gold answers.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from hippo_lit.errors import ConfigError, MissingExtraError
+from hippo_lit.errors import ConfigError, DataError, MissingExtraError
+from hippo_lit.evaluate.answers import exact_match, token_f1
 from hippo_lit.evaluate.dataset import Query
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ DEFAULT = ("nDCG@10", "R@5", "R@100", "RR@10")
 CURVE = (1, 2, 3, 5, 10, 20, 50, 100)
 _HIPPO = re.compile(r"HippoRecall@([1-9]\d{0,5})")
 _CUTOFF = re.compile(r"@(\d+)")
+OF_ANSWERS: Mapping[str, Callable[[str, Sequence[str]], float]] = {"EM": exact_match, "F1": token_f1}
+"""Measures of answers in words, not of rankings."""
 
 Values = Mapping[str, Mapping[str, float]]
 """Measure to query id to value."""
@@ -28,9 +32,10 @@ Values = Mapping[str, Mapping[str, float]]
 def check_measures(names: Iterable[str]) -> tuple[str, ...]:
     """The names as they are reported ("MRR@10" is "RR@10"), each once.
 
-    Known are ir-measures' own, and `HippoRecall@k`. Raises ConfigError for a name that is no measure.
+    Known are ir-measures' own, `HippoRecall@k`, and `EM` and `F1`. Raises ConfigError for a name that is no
+    measure.
     """
-    checked = tuple(dict.fromkeys(name if _HIPPO.fullmatch(name) else str(_parsed(name)) for name in names))
+    checked = tuple(dict.fromkeys(name if _is_own(name) else str(_parsed(name)) for name in names))
     if not checked:
         raise ConfigError("name at least one measure, such as nDCG@10", key="measures")
     return checked
@@ -42,14 +47,20 @@ def depth_of(names: Iterable[str]) -> int:
 
 
 def per_query(
-    queries: Sequence[Query], rankings: Mapping[str, Sequence[str]], names: Sequence[str]
+    queries: Sequence[Query],
+    rankings: Mapping[str, Sequence[str]],
+    names: Sequence[str],
+    written: Mapping[str, str] | None = None,
 ) -> dict[str, dict[str, float]]:
-    """Measure to query to value in [0, 1], for `names` as `check_measures` gives them."""
+    """Measure to query to value in [0, 1], for `names` as `check_measures` gives them.
+
+    `written` are answers in words by query. Raises DataError where EM or F1 is asked and one is missing.
+    """
     judged = [query for query in queries if query.relevant]
     values: dict[str, dict[str, float]] = {}
-    own = [name for name in names if not _HIPPO.fullmatch(name)]
-    parsed = [_parsed(name) for name in own]
-    values = {name: dict.fromkeys((query.id for query in judged), 0.0) for name in own}
+    theirs = [name for name in names if not _is_own(name)]
+    parsed = [_parsed(name) for name in theirs]
+    values = {name: dict.fromkeys((query.id for query in judged), 0.0) for name in theirs}
     if parsed and judged:
         import ir_measures
 
@@ -64,6 +75,8 @@ def per_query(
                 query.id: recall(rankings.get(query.id, ()), query.relevant, int(found[1]))
                 for query in queries
             }
+        elif name in OF_ANSWERS:
+            values[name] = _of_answers(OF_ANSWERS[name], queries, written or {})
     return {name: values[name] for name in names}
 
 
@@ -93,6 +106,22 @@ def mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else float("nan")
 
 
+def _of_answers(
+    score: Callable[[str, Sequence[str]], float], queries: Sequence[Query], written: Mapping[str, str]
+) -> dict[str, float]:
+    asked = [query for query in queries if query.answers]
+    if missing := [query.id for query in asked if query.id not in written]:
+        raise DataError(
+            f"the run has no answer in words to {len(missing)} queries ({', '.join(missing[:5])}): make it"
+            " with `hippo-lit eval … --measures 'EM F1'`"
+        )
+    return {query.id: score(written[query.id], query.answers) for query in asked}
+
+
+def _is_own(name: str) -> bool:
+    return name in OF_ANSWERS or _HIPPO.fullmatch(name) is not None
+
+
 def _falling(ranking: Sequence[str]) -> dict[str, float]:
     # Places, not scores: ties are broken as the system broke them.
     return {paper: float(len(ranking) - place) for place, paper in enumerate(ranking)}
@@ -112,6 +141,6 @@ def _parsed(name: str) -> Measure:
     except (NameError, ValueError) as error:
         raise ConfigError(
             f"there is no measure {name!r}: write nDCG@10, R@5, P@10, RR@10, AP, Success@5 or another of"
-            " ir-measures, or HippoRecall@5",
+            " ir-measures, or HippoRecall@5; for answers EM and F1",
             key="measures",
         ) from error

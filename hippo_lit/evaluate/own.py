@@ -3,7 +3,8 @@
     {"id": "q1", "text": "…", "gold": ["p3"] or {"p3": 2}, "tags": […], "leave_out": ["p9"],
      "year": [2016, null], "gold_facts": [["subject", "relation", "object"]], "answers": […], "split": "test"}
 
-Only id and text are needed. Gold may name papers by id, title or text.
+Only id and text are needed. Gold may name papers by id, title or text. Of `answers` any one is right; "" says
+that the papers do not say.
 """
 
 from __future__ import annotations

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
+from hippo_lit.answer.values import AnswerKind
 from hippo_lit.evaluate.dataset import Query
 from hippo_lit.render import chain, fact_text, printable
 from hippo_lit.types import Mode, RetrievalResult, Usage
+
+FOREIGN: Final = "foreign"
+Route = Mode | Literal["foreign"]
+"""Who ranked: one of our routes, or another tool, of which only the rankings are known."""
 
 _EXPLAINED = 20
 """So many papers of a ranking keep title and way; all keep id and score."""
@@ -43,12 +48,34 @@ class SeedSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """A query's answer in words. `key` is equal for answers that the same model, prompts and settings gave.
+
+    `text` is what gold answers are compared with: the model's answer without its citations, or nothing
+    where it finds that the papers do not say, or gave no answer that can be used (then `degraded`).
+    `seconds` is wall time with retrieval, `usage` what the answer took.
+    """
+
+    key: str
+    text: str
+    kind: AnswerKind
+    grounded: bool
+    seconds: float
+    degraded: bool = False
+    reason: str = ""
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
 class Answered:
-    """One query's outcome. `seconds` is wall time without explaining; texts are embedded before."""
+    """One query's outcome. `seconds` is wall time without explaining; texts are embedded before.
+
+    `written` is its answer in words, where the run was made to have answers.
+    """
 
     query_id: str
     hits: tuple[Hit, ...]
-    route: Mode
+    route: Route
     seconds: float
     degraded: bool = False
     reason: str = ""
@@ -57,6 +84,7 @@ class Answered:
     unmatched: tuple[str, ...] = ()
     seeds: tuple[SeedSeen, ...] = ()
     snapshot: str = ""
+    written: Written | None = None
 
     @property
     def ranking(self) -> list[str]:
@@ -69,7 +97,7 @@ class RunInfo:
     equal; `snapshot` names the state of the index that answered."""
 
     label: str
-    mode: Mode
+    mode: Route
     dataset: str
     fingerprint: str
     key: str
@@ -97,6 +125,11 @@ class Run:
     @property
     def rankings(self) -> dict[str, list[str]]:
         return {query_id: answer.ranking for query_id, answer in self.answers.items()}
+
+    @property
+    def written(self) -> dict[str, str]:
+        """Query id to answer in words, of those that have one."""
+        return {query_id: answer.written.text for query_id, answer in self.answers.items() if answer.written}
 
 
 def answered(query_id: str, result: RetrievalResult) -> Answered:

@@ -8,17 +8,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from itertools import chain
 from pathlib import Path
 
 from hippo_lit import __version__, assemble
+from hippo_lit.answer.values import Answer
 from hippo_lit.api import HippoLit
 from hippo_lit.config import Settings
-from hippo_lit.errors import ConfigError, MissingExtraError, ModelError
-from hippo_lit.evaluate.dataset import Dataset
+from hippo_lit.errors import ConfigError, HippoLitError, MissingExtraError, ModelError
+from hippo_lit.evaluate.answering import answering_key, as_written, unanswered
+from hippo_lit.evaluate.dataset import Dataset, Query
 from hippo_lit.evaluate.run import Answered, Run, RunInfo, answered
 from hippo_lit.evaluate.saved import RunFolder
 from hippo_lit.evaluate.systems import System, index_key
 from hippo_lit.extraction import Progress, silent
+from hippo_lit.llm.parallel import map_bounded
 from hippo_lit.llm.prompts import load_prompt
 from hippo_lit.protocols import Embedder, TextKind
 from hippo_lit.remembered import complete
@@ -40,7 +44,8 @@ class Runner:
 
     `store` is a folder that keeps indexes and one file of vectors and replies for all sets; `index` is an
     index of your own, queried as it is. `runs` is where answers are kept: a run that is there whole is
-    read, an interrupted one goes on where it stopped. `depth` is how many papers are ranked.
+    read, an interrupted one goes on where it stopped, and what failed in one is tried again. `depth` is how
+    many papers are ranked.
     """
 
     data: Dataset
@@ -61,7 +66,7 @@ class Runner:
         done: dict[str, Run] = {}
         for system in systems:
             found = self.runs.finished(system.label, keys[system.label]) if self.runs else None
-            if found is not None:
+            if found is not None and _is_whole(system, found):
                 done[system.label] = found
                 self.on_reused(system.label)
         groups: dict[str, list[System]] = {}
@@ -75,35 +80,58 @@ class Runner:
                     info = self._info(system, keys[system.label], fingerprint)
                     settings = self._sharing(system.settings)
                     with HippoLit.open(folder, settings, read_only=True, embedder=embedder) as lit:
-                        done[system.label] = self._one(lit, info)
+                        done[system.label] = self._one(lit, info, system)
         return [done[system.label] for system in systems]
 
-    def _one(self, lit: HippoLit, info: RunInfo) -> Run:
+    def _one(self, lit: HippoLit, info: RunInfo, system: System) -> Run:
         queries, snapshot = self.data.queries, lit.snapshot()
         state = snapshot.name if snapshot is not None else ""
         info = replace(info, snapshot=state)
-        if self.runs is None:
-            answers = {a.query_id: a for a in self._answers(lit, info, {})}
-            return Run(info, tuple(queries), answers)
-        partial = self.runs.partial(info.label, info.key)
-        # Answers from another state of the index do not belong to this run.
-        answers = {query_id: answer for query_id, answer in partial.items() if answer.snapshot == state}
-        with self.runs.writing(info, list(answers.values())) as writer:
-            for answer in self._answers(lit, info, answers):
-                writer.add(answer)
+        partial = self.runs.partial(info.label, info.key) if self.runs else {}
+        # Answers from another state of the index do not belong to this run; what failed is tried again.
+        answers = {query_id: a for query_id, a in partial.items() if a.snapshot == state and not a.degraded}
+        with self._writing(info, list(answers.values())) as write:
+            for answer in chain(self._rankings(lit, system, answers), self._in_words(lit, system, answers)):
                 answers[answer.query_id] = answer
+                write(answer)
         run = Run(info, tuple(queries), {query.id: answers[query.id] for query in queries})
-        self.runs.finish(run)
+        if self.runs is not None:
+            self.runs.finish(run)
         return run
 
-    def _answers(self, lit: HippoLit, info: RunInfo, known: Mapping[str, Answered]) -> Iterator[Answered]:
+    @contextmanager
+    def _writing(self, info: RunInfo, done: Sequence[Answered]) -> Iterator[Callable[[Answered], None]]:
+        if self.runs is None:
+            yield lambda _: None
+            return
+        with self.runs.writing(info, done) as writer:
+            yield writer.add
+
+    def _rankings(self, lit: HippoLit, system: System, known: Mapping[str, Answered]) -> Iterator[Answered]:
         missing = [query for query in self.data.queries if query.id not in known]
         for done, query in enumerate(missing, start=len(known) + 1):
             result = lit.retrieve(
-                query.text, self.depth, info.mode, years=query.years, exclude=query.leave_out, explain=True
+                query.text, self.depth, system.mode, years=query.years, exclude=query.leave_out, explain=True
             )
             yield answered(query.id, result)
-            self.progress(info.label, done, len(self.data.queries))
+            self.progress(system.label, done, len(self.data.queries))
+
+    def _in_words(self, lit: HippoLit, system: System, ranked: dict[str, Answered]) -> Iterator[Answered]:
+        """What has no answer in words yet, with one; asked at once, since a model takes its time."""
+        if not system.answers:
+            return
+        key = _answering_key(system)
+        missing = unanswered(self.data.queries, ranked, key)
+
+        def ask(query: Query) -> Answer:
+            return lit.answer(query.text, mode=system.mode, years=query.years, exclude=query.leave_out)
+
+        replies = map_bounded(ask, missing, system.settings.llm.concurrency)
+        for done, (query, reply) in enumerate(zip(missing, replies, strict=True), start=1):
+            if isinstance(reply, HippoLitError):
+                raise reply
+            yield replace(ranked[query.id], written=as_written(reply, key))
+            self.progress(f"{system.label}: answers", done, len(missing))
 
     # -- the index
 
@@ -192,6 +220,17 @@ class Runner:
             settings.llm.seed,
             datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _is_whole(system: System, run: Run) -> bool:
+    """Whether nothing of a run failed, and all is answered in words where the system is to do that."""
+    if any(answer.degraded for answer in run.answers.values()):
+        return False
+    return not system.answers or not unanswered(run.queries, run.answers, _answering_key(system))
+
+
+def _answering_key(system: System) -> str:
+    return answering_key(system.settings, prompt_hashes(system.settings.prompts.path))
 
 
 def prompt_hashes(prompts: Path | None = None) -> dict[str, str]:

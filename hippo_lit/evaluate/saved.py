@@ -28,6 +28,7 @@ from hippo_lit.storage.disk import reporting
 from hippo_lit.text import content_hash
 
 _FORMAT = 1
+_ENDINGS = (".json", ".jsonl", ".run")
 _PLAIN = re.compile(r"[A-Za-z0-9._=+,@-]{1,100}")
 
 
@@ -101,13 +102,18 @@ class _Writer:
         self._file.flush()
 
 
+def is_ours(path: Path) -> bool:
+    """Whether `path` names a run of ours, finished or not, rather than a file of another tool or nothing."""
+    stem = path.with_suffix("") if path.suffix in _ENDINGS else path
+    return any(stem.with_name(f"{stem.name}{ending}").is_file() for ending in (".json", ".jsonl"))
+
+
 def load_run(path: Path) -> Run:
     """A whole run, by its .json, .jsonl or .run file or its path without ending.
 
     Raises DataError where it is not there, unfinished or damaged.
     """
-    known = (".json", ".jsonl", ".run")
-    manifest = path.with_suffix(".json") if path.suffix in known else path.with_name(f"{path.name}.json")
+    manifest = path.with_suffix(".json") if path.suffix in _ENDINGS else path.with_name(f"{path.name}.json")
     try:
         text = manifest.read_text("utf-8")
     except FileNotFoundError as error:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from hippo_lit.evaluate.answering import AnswerFigures, answer_figures
 from hippo_lit.evaluate.filtering import FilterFigures, filter_figures
 from hippo_lit.evaluate.measures import mean, per_query, recall_curve
-from hippo_lit.evaluate.run import Run
+from hippo_lit.evaluate.run import Answered, Run
 from hippo_lit.evaluate.stats import SEED, bootstrap_interval
 from hippo_lit.types import Usage
 
@@ -30,7 +32,8 @@ class Summary:
     """One system. Seconds are per query, texts embedded before and without explaining.
 
     `fallbacks` is the share of queries that another route answered, `degraded` that for which something
-    failed. `tags` has for each tag the means by measure; `curve` is (k, recall at k).
+    failed, and `reason` what failed most often. `usage` is of retrieval and of answers in words. `tags` has
+    for each tag the means by measure; `curve` is (k, recall at k).
     """
 
     label: str
@@ -42,7 +45,9 @@ class Summary:
     usage: Usage
     fallbacks: float
     degraded: float
+    reason: str
     filter: FilterFigures | None
+    answering: AnswerFigures | None
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready; a mean over no query is null."""
@@ -51,7 +56,7 @@ class Summary:
 
 def summarise(run: Run, measures: Sequence[str], *, seed: int = SEED) -> Summary:
     """Raises ConfigError, MissingExtraError for measures that cannot be computed."""
-    values = per_query(run.queries, run.rankings, measures)
+    values = per_query(run.queries, run.rankings, measures, run.written)
     tags = dict.fromkeys(tag for query in run.queries for tag in query.tags)
     answers = list(run.answers.values())
     seconds = [answer.seconds for answer in answers] or [0.0]
@@ -68,11 +73,27 @@ def summarise(run: Run, measures: Sequence[str], *, seed: int = SEED) -> Summary
         recall_curve(run.queries, run.rankings),
         float(np.median(seconds)),
         float(np.quantile(seconds, 0.95)),
-        sum((answer.usage for answer in answers), Usage()),
+        sum((usage for answer in answers for usage in _usages(answer)), Usage()),
         mean([float(answer.route != run.info.mode) for answer in answers]),
-        mean([float(answer.degraded) for answer in answers]),
+        mean([float(_failed(answer) is not None) for answer in answers]),
+        next((reason for reason, _ in Counter(filter(None, map(_failed, answers))).most_common(1)), ""),
         filter_figures(run.queries, run.answers),
+        answer_figures(run),
     )
+
+
+def _usages(answer: Answered) -> Iterator[Usage]:
+    yield answer.usage
+    if answer.written is not None:
+        yield answer.written.usage
+
+
+def _failed(answer: Answered) -> str | None:
+    """Why an answer is degraded; None where it is not."""
+    if answer.degraded:
+        return answer.reason
+    written = answer.written
+    return written.reason if written is not None and written.degraded else None
 
 
 def _figure(values: list[float], seed: int) -> Figure:

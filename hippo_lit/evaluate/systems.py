@@ -30,6 +30,7 @@ ABLATIONS: Mapping[str, Mapping[str, Any]] = {
 }
 """Part of the hippo route to the settings without it. All act on queries alone, so the index is shared."""
 
+_ANSWER_READS = ("answer", "llm", "prompts")
 _READS: Mapping[Mode, tuple[str, ...]] = {
     "bm25": ("bm25", "extract.passage_chars"),
     "dense": ("embedding", "extract.passage_chars", "retrieve", "prompts"),
@@ -44,17 +45,28 @@ _READS: Mapping[Mode, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A route with its settings. `label` names it in tables and files."""
+    """A route with its settings. `label` names it in tables and files; with `answers` it also answers the
+    questions in words.
+    """
 
     label: str
     mode: Mode
     settings: Settings
+    answers: bool = False
 
     @property
     def signature(self) -> str:
-        """Equal for systems whose settings cannot make them answer differently."""
+        """Equal for systems whose settings cannot make them rank differently."""
+        return self._hash(_READS[self.mode])
+
+    @property
+    def identity(self) -> str:
+        """Equal for systems whose settings cannot make them rank or answer differently."""
+        return self._hash(_reads(self.mode, answers=self.answers))
+
+    def _hash(self, names: Sequence[str]) -> str:
         known = self.settings.model_dump(mode="json")
-        read = {name: _at(known, name) for name in _READS[self.mode]}
+        read = {name: _at(known, name) for name in names}
         return content_hash(self.mode, json.dumps(read, sort_keys=True))
 
 
@@ -87,8 +99,11 @@ def plan(
     *,
     ablate: bool = False,
     sweeps: Sequence[tuple[str, Sequence[Any]]] = (),
+    answers: bool = False,
 ) -> list[System]:
     """The systems to run, each once: routes under every configuration, then what varies the first one.
+
+    With `answers` they also answer in words, so that settings of answers make systems differ.
 
     Labels are the route's name, with "@" and what is special where there are several: `hippo@hipporag2`,
     `hippo@no-filter`, `hippo@ppr.damping=0.3`. Of systems that must answer alike only the first is kept.
@@ -96,19 +111,20 @@ def plan(
     """
     systems = []
     for mode in modes:
-        several = len({System("", mode, settings).signature for _, settings in configs}) > 1
-        systems += [System(f"{mode}@{name}" if several else mode, mode, s) for name, s in configs]
+        several = len({System("", mode, settings, answers).identity for _, settings in configs}) > 1
+        systems += [System(f"{mode}@{name}" if several else mode, mode, s, answers) for name, s in configs]
     base = configs[0][1]
     if ablate:
         if "hippo" not in modes:
             raise ConfigError("--ablate switches off parts of hippo: add it to --systems", key="ablate")
         systems += [
-            System(f"hippo@no-{part}", "hippo", changed(base, change)) for part, change in ABLATIONS.items()
+            System(f"hippo@no-{part}", "hippo", changed(base, change), answers)
+            for part, change in ABLATIONS.items()
         ]
-    systems += _swept(modes, base, sweeps)
+    systems += _swept(modes, base, sweeps, answers=answers)
     first: dict[str, System] = {}
     for system in systems:
-        first.setdefault(system.signature, system)
+        first.setdefault(system.identity, system)
     return list(first.values())
 
 
@@ -137,7 +153,7 @@ def changed(settings: Settings, changes: Mapping[str, Any]) -> Settings:
 
 
 def _swept(
-    modes: Sequence[Mode], base: Settings, sweeps: Sequence[tuple[str, Sequence[Any]]]
+    modes: Sequence[Mode], base: Settings, sweeps: Sequence[tuple[str, Sequence[Any]]], *, answers: bool
 ) -> list[System]:
     if not sweeps:
         return []
@@ -146,15 +162,21 @@ def _swept(
     for values in product(*(values for _, values in sweeps)):
         settings = changed(base, dict(zip(keys, values, strict=True)))
         name = ",".join(f"{key}={value}" for key, value in zip(keys, values, strict=True))
-        concerned = [mode for mode in modes if any(_concerns(mode, key) for key in keys)]
-        found += [System(f"{mode}@{name}", mode, settings) for mode in concerned]
+        concerned = [
+            mode for mode in modes if any(_concerns(_reads(mode, answers=answers), key) for key in keys)
+        ]
+        found += [System(f"{mode}@{name}", mode, settings, answers) for mode in concerned]
     if not found:
         raise ConfigError(f"none of {', '.join(modes)} reads {' or '.join(keys)}", key=keys[0])
     return found
 
 
-def _concerns(mode: Mode, key: str) -> bool:
-    return any(key == read or key.startswith(f"{read}.") for read in _READS[mode])
+def _reads(mode: Mode, *, answers: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_READS[mode] + (_ANSWER_READS if answers else ())))
+
+
+def _concerns(reads: Sequence[str], key: str) -> bool:
+    return any(key == read or key.startswith(f"{read}.") for read in reads)
 
 
 def _at(data: Mapping[str, Any], dotted: str) -> Any:

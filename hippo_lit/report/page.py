@@ -59,6 +59,7 @@ def report(
         *sections.curve(plain),
         *sections.latency(plain, runs),
         *sections.filter(summaries),
+        *sections.answers(summaries),
         *sections.queries(data, [s.label for s in summaries], names),
         *sections.repeat(runs),
     ]

@@ -9,15 +9,16 @@ from typing import Any
 
 from hippo_lit.evaluate.dataset import Dataset, Query
 from hippo_lit.evaluate.measures import per_query
-from hippo_lit.evaluate.run import Run
-from hippo_lit.render import printable
+from hippo_lit.evaluate.run import Run, Written
+from hippo_lit.render import printable, shorten
 
 _TOP = 10
+_TEXT = 2000
 
 
 def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
     """JSON without "<", ">" or "&", so that no text in it can end the element that holds it."""
-    values = [per_query(run.queries, run.rankings, names) for run in runs]
+    values = [per_query(run.queries, run.rankings, names, run.written) for run in runs]
     shown = {hit.id for run in runs for answer in run.answers.values() for hit in answer.hits[:_TOP]}
     shown |= {paper for query in data.queries for paper in query.relevant}
     content = {
@@ -26,9 +27,10 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
         "queries": [
             {
                 "id": query.id,
-                "text": printable(query.text),
+                "text": shorten(query.text, _TEXT),
                 "tags": [printable(tag) for tag in query.tags],
                 "gold": {paper: grade for paper, grade in query.gold.items() if grade > 0},
+                "answers_wanted": [printable(answer) for answer in query.answers],
                 "values": {name: [by[name].get(query.id) for by in values] for name in names},
                 "answers": [_answer(run, query) for run in runs],
             }
@@ -37,6 +39,12 @@ def page_data(data: Dataset, runs: Sequence[Run], names: Sequence[str]) -> str:
     }
     text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _written(written: Written | None) -> dict[str, Any] | None:
+    if written is None:
+        return None
+    return {"text": printable(written.text), "kind": written.kind, "reason": printable(written.reason)}
 
 
 def _answer(run: Run, query: Query) -> dict[str, Any]:
@@ -50,4 +58,5 @@ def _answer(run: Run, query: Query) -> dict[str, Any]:
         "candidates": [asdict(fact) for fact in answer.candidates],
         "unmatched": [printable(text) for text in answer.unmatched],
         "seeds": [asdict(seed) for seed in answer.seeds],
+        "written": _written(answer.written),
     }

@@ -94,6 +94,10 @@ function ranking(answer, gold) {
   if (answer.route !== answer.mode) head.append(make("span", " answered by " + answer.route, "soft"));
   box.append(head);
   if (answer.reason) box.append(make("p", answer.reason, "soft"));
+  if (answer.written) {
+    box.append(make("p", "Answer: " + (answer.written.text || "none (" + answer.written.kind + ")"), "answer"));
+    if (answer.written.reason) box.append(make("p", answer.written.reason, "soft"));
+  }
   const list = make("ol");
   for (const [id, score, way] of answer.hits) {
     const item = make("li", (data.titles[id] || id) + " ", id in gold ? "gold" : "");
@@ -113,6 +117,8 @@ function open(row) {
   detail.replaceChildren(make("h3", query.id + ": " + query.text));
   const relevant = Object.keys(query.gold).map((id) => (data.titles[id] || id) + " (" + id + ")");
   detail.append(make("p", relevant.length ? "Relevant: " + relevant.join("; ") : "No paper is relevant.", "soft"));
+  const wanted = query.answers_wanted.map((text) => text || "that no paper says");
+  if (wanted.length) detail.append(make("p", "Right answers: " + wanted.join("; "), "soft"));
   const lists = make("div", undefined, "lists");
   for (const answer of query.answers) if (answer.candidates.length) lists.append(facts(answer));
   for (const answer of query.answers) lists.append(ranking(answer, query.gold));

@@ -10,11 +10,12 @@ from hippo_lit.evaluate.compare import Comparison
 from hippo_lit.evaluate.dataset import Dataset
 from hippo_lit.evaluate.run import Run
 from hippo_lit.evaluate.summary import Figure, Summary
-from hippo_lit.render import printable, usage_text
+from hippo_lit.render import printable, shorten, usage_text
 from hippo_lit.report import charts
 from hippo_lit.report.variants import is_variant, sweep_lines
 
 _REAL = 0.05
+_QUERY = 300  # characters of a query in the table; a query may be a whole page
 _WHICH = {"": "all queries", "differ": "where systems differ", "missed": "where one has 0"}
 
 
@@ -32,8 +33,8 @@ def head(data: Dataset, runs: Sequence[Run]) -> Iterator[str]:
 def measures(summaries: Sequence[Summary], names: Sequence[str]) -> Iterator[str]:
     yield "<h2>Measures</h2>"
     yield (
-        '<p class="soft">Means in percent over the queries with a relevant paper, with 95% bootstrap'
-        " intervals; a query without a result counts 0.</p>"
+        '<p class="soft">Means in percent over the queries with a relevant paper, of EM and F1 over those'
+        " with gold answers, with 95% bootstrap intervals; a query without a result counts 0.</p>"
     )
     yield '<div class="panels">'
     for name in names:
@@ -169,6 +170,26 @@ def filter(summaries: Sequence[Summary]) -> Iterator[str]:
         yield _table(head, rows)
 
 
+def answers(summaries: Sequence[Summary]) -> Iterator[str]:
+    rows = [
+        [
+            s.label,
+            str(a.asked),
+            *map(_share, (a.grounded, a.not_said, a.degraded)),
+            f"{1000 * a.median_s:.0f}",
+        ]
+        for s in summaries
+        if (a := s.answering) is not None
+    ]
+    if rows:
+        yield "<h2>The answers</h2>"
+        yield (
+            '<p class="soft">On the questions with gold answers, in percent. Grounded answers cite papers,'
+            " and only such as were shown. Milliseconds are with retrieval; the median question.</p>"
+        )
+        yield _table(["system", "asked", "grounded", "not said", "degraded", "ms"], rows)
+
+
 def queries(data: Dataset, labels: Sequence[str], names: Sequence[str]) -> Iterator[str]:
     yield "<h2>Queries</h2>"
     yield "<noscript><p>Sorting, filtering and the rankings need JavaScript.</p></noscript>"
@@ -188,7 +209,7 @@ def queries(data: Dataset, labels: Sequence[str], names: Sequence[str]) -> Itera
         tags = "".join(f' <span class="tag">{_e(tag)}</span>' for tag in query.tags)
         yield (
             f'<tr class="query" tabindex="0" data-id="{escape(query.id)}"><td>{_e(query.id)}</td>'
-            f'<td class="words">{_e(query.text)}{tags}</td>{empty}</tr>'
+            f'<td class="words">{_e(shorten(query.text, _QUERY))}{tags}</td>{empty}</tr>'
         )
     yield "</tbody></table></div>"
     yield '<div id="detail"><p class="soft">Choose a query to see the rankings and why.</p></div>'

@@ -104,7 +104,10 @@ def _corpus() -> Sequence[Paper]:
 
 
 def queries() -> list[dict[str, Any]]:
-    """The labelled queries over the corpus, in order: id, text, tags, split, gold (paper id to grade)."""
+    """The labelled queries over the corpus, in order: id, text, tags, split, gold (paper id to grade).
+
+    Those with a short answer have `answers`, forms of it that are right; "" where no paper says.
+    """
     return _records("queries.jsonl")
 
 

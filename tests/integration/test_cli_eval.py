@@ -9,6 +9,7 @@ import pytest
 from cli_support import QUICK, Cli
 
 from hippo_lit.api import HippoLit
+from hippo_lit.testing.server import ScriptedServer, chat_reply
 
 TINY = ("--systems", "bm25,hippo", "--measures", "R@5 nDCG@10", "--split", "test", *QUICK)
 
@@ -131,3 +132,58 @@ def test_an_interruption_says_how_to_go_on(cli: Cli, kept: Path, monkeypatch: py
     stopped = cli("eval", "mock", *TINY, "--store", kept, "--out", "runs", code=130)
     assert "interrupted; what was done is kept: run the same command again to go on" in stopped.stderr
     assert "with --out DIR" in cli("eval", "mock", *TINY, "--store", kept, code=130).stderr
+
+
+def test_answers_are_asked_for_by_their_measures(
+    cli: Cli, mock_index: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    (tmp_path / "mine.jsonl").write_text(
+        '{"id": "1", "text": "the router of Gatehouse", "gold": ["p005"], "answers": ["block selection"]}\n'
+    )
+    options = (
+        "eval",
+        "mine.jsonl",
+        "--index",
+        mock_index,
+        "--systems",
+        "bm25",
+        *QUICK,
+        "--measures",
+        "EM R@5",
+    )
+    assert "llm.kind is none" in cli(*options, code=2).stderr
+    with ScriptedServer([chat_reply("Thought: p005.\nAnswer: Block selection [p005].")]) as server:
+        llm = ("--set", "llm.kind=openai", "--set", f"llm.base_url={server.base_url}", "--out", "runs")
+        told = json.loads(cli(*options, *llm, "--json", "--fail-if", "bm25 F1 < 1").stdout)
+        (system,) = told["systems"]
+        assert (system["measures"]["EM"]["mean"], system["measures"]["F1"]["mean"]) == (1.0, 1.0)
+        assert (system["usage"]["calls"], system["answering"]["grounded"]) == (1, 1.0)
+        shown = cli(*options, *llm, "--html", "report.html").stdout
+        assert len(server.requests) == 1
+    assert "The answers, on the questions with gold answers" in shown
+    assert '"written":{"text":"Block selection."' in (tmp_path / "report.html").read_text("utf-8")
+    assert "EM" in cli("compare", "runs/bm25", "runs/bm25", "--measures", "EM F1").stdout
+    (tmp_path / "mute.jsonl").write_text('{"id": "1", "text": "router", "gold": ["p005"]}\n')
+    mute = cli("eval", "mute.jsonl", "--index", mock_index, "--measures", "EM", code=2)
+    assert "no query of mute has answers" in mute.stderr
+
+
+def test_runs_of_other_tools_are_compared(cli: Cli, kept: Path, tmp_path: Path) -> None:
+    cli("eval", "mock", *TINY, "--store", kept, "--out", "runs")
+    ours, theirs = tmp_path / "runs" / "bm25.run", tmp_path / "theirs.txt"
+    theirs.write_text(ours.read_text().replace(" bm25\n", " lucene\n"))
+    same = json.loads(cli("compare", "runs/bm25", theirs, "--json").stdout)
+    assert (same["b"]["label"], same["b"]["mode"], same["moved"]) == ("lucene", "foreign", [])
+    assert {(row["difference"], row["p"]) for row in same["comparisons"]} == {(0.0, 1.0)}
+    moved = cli("compare", theirs, "runs/hippo", "--moved", 1).stdout
+    assert "compared with lucene (foreign) on mock-test" in " ".join(moved.split())
+    assert "  lucene (foreign)\n" in moved
+    # Two files that say nothing of what is relevant.
+    alone = ("compare", theirs, theirs, "--json")
+    assert "add --dataset DATASET" in cli(*alone, code=2).stderr
+    by_set = cli(*alone, "--dataset", "mock")
+    assert "theirs.txt ranks nothing for" in by_set.stderr  # the other half of mock
+    by_qrels = json.loads(cli(*alone, "--qrels", "runs/qrels.txt").stdout)
+    assert by_qrels["comparisons"][0]["base_mean"] == pytest.approx(same["comparisons"][0]["base_mean"])
+    assert "give one of them" in cli(*alone, "--qrels", "q", "--dataset", "mock", code=2).stderr

@@ -35,7 +35,7 @@ def beir(tmp_path: Path) -> Path:
     write(
         folder / "queries.jsonl",
         {"_id": "1", "text": "one", "metadata": {"query_doc": "d3"}},
-        {"_id": "2", "text": "two"},
+        {"_id": "2", "text": "two", "metadata": {"answer": 35, "answer_aliases": ["thirty-five", 35, None]}},
         {"_id": "3", "text": "three"},
     )
     (folder / "qrels").mkdir()
@@ -62,7 +62,7 @@ def test_a_beir_folder_with_leave_out_and_honest_notes(beir: Path) -> None:
     data = load_dataset(str(beir))
     assert data.queries == [
         Query("1", "one", {"d1": 2}, leave_out=("d3",)),
-        Query("2", "two", {"gone": 1}),  # stays in the denominator
+        Query("2", "two", {"gone": 1}, answers=("35", "thirty-five")),  # gold stays in the denominator
     ]
     assert data.notes == (
         "1 queries have no judgement in test.tsv and are not asked",
@@ -74,6 +74,13 @@ def test_a_beir_folder_with_leave_out_and_honest_notes(beir: Path) -> None:
     assert third.relevant == {"d2"}
     with pytest.raises(DataError, match=r"needs qrels/train\.tsv"):
         load_dataset(str(beir), split="train")
+
+
+def test_a_folder_is_called_by_its_name_however_it_is_given(
+    beir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(beir)
+    assert load_dataset(".").name == load_dataset(str(beir)).name == "set"
 
 
 def test_qrels_with_or_without_heading_in_three_or_four_columns(tmp_path: Path) -> None:

@@ -277,6 +277,18 @@ def test_gold_facts_are_stated_by_a_gold_paper() -> None:
             ), (query["id"], fact)
 
 
+def test_answers_are_said_by_a_gold_paper() -> None:
+    answered = [query for query in _queries() if "answers" in query]
+    assert {query["split"] for query in answered} == {"tune", "test"}
+    assert len(answered) >= 12
+    for query in answered:
+        bodies = " ".join(_body(_papers()[i]) for i in query["gold"])
+        shortest = min(query["answers"], key=len)
+        assert (shortest == "") == (query["tags"] == ["none"]), query["id"]
+        if shortest != "No":
+            assert set(_words(shortest)) - STOP <= set(_words(bodies)), query["id"]
+
+
 def test_hypotheses_are_balanced_over_verdicts_and_splits() -> None:
     hypotheses = _lines("hypotheses")
     assert [h["id"] for h in hypotheses] == [f"h{n:03d}" for n in range(1, len(hypotheses) + 1)]

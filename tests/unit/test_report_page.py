@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -158,3 +159,9 @@ def test_a_place_that_cannot_be_written(runs: list[Run], tmp_path: Path) -> None
     summaries = [summarise(run, ["R@5"]) for run in runs]
     with pytest.raises(StoreError, match="cannot write"):
         write_report(tmp_path / "file" / "r.html", DATA, runs, summaries, [], "hippo")
+
+
+def test_a_query_of_a_whole_book_leaves_the_page_readable(runs: list[Run]) -> None:
+    long = replace(DATA, queries=[replace(query, text=query.text * 20_000) for query in DATA.queries])
+    made = report(long, runs, [summarise(run, ["R@5"]) for run in runs], [], "hippo")
+    assert len(made) < 100_000
