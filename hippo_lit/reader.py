@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from hippo_lit import assemble
-from hippo_lit.answer.answering import Answerer, AnswerModels
-from hippo_lit.answer.extracts import NearestSentences
-from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
 from hippo_lit.assemble import Parts
 from hippo_lit.errors import (
     EmbedderMismatchError,
@@ -29,6 +27,11 @@ from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.publish import open_current
 from hippo_lit.storage.seal import damage
 from hippo_lit.types import Mode
+
+if TYPE_CHECKING:  # what answers and checks is imported by who asks for it: a search must not wait for it
+    from hippo_lit.answer.answering import Answerer
+    from hippo_lit.answer.extracts import NearestSentences
+    from hippo_lit.answer.prior_art import PriorArtChecker
 
 EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
 """The modes that compare a query's vector with those of the index."""
@@ -90,12 +93,16 @@ class Reader:
 
         Raises PromptError, and ConfigError for a budget in USD without prices.
         """
+        from hippo_lit.answer.answering import Answerer, AnswerModels
+
         settings, stages = self._parts.settings, self._stages(budget)
         models = None if stages is None else AnswerModels(answer=stages("answer"), ircot=stages("ircot"))
         return Answerer(models, settings.answer, strict=settings.retrieve.on_model_error == "raise")
 
     def prior_art_checker(self, budget: Budget | None = None) -> PriorArtChecker:
         """Who checks one hypothesis; without a verdict where there is no chat model. Raises as `answerer`."""
+        from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
+
         settings, stages = self._parts.settings, self._stages(budget)
         models = None
         if stages is not None:
@@ -110,6 +117,8 @@ class Reader:
 
     def sentences(self, snapshot: Snapshot, mode: Mode) -> NearestSentences:
         """The sentences of a state, by vectors for the modes that compare those."""
+        from hippo_lit.answer.extracts import NearestSentences
+
         embedder = assemble.cached(self._parts.embedder, self._queries)
         return NearestSentences(snapshot, embedder, vectors=mode in EMBEDDING)
 

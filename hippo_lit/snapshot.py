@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
 from hippo_lit.facets import Facets
-from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.identifiers import parse
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph, CitationRows
@@ -24,6 +23,9 @@ from hippo_lit.storage.columns import Columns
 from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.types import Fact, Paper, Passage
+
+if TYPE_CHECKING:
+    from hippo_lit.graph.factgraph import FactGraph
 
 FORMAT = 7
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
@@ -124,6 +126,8 @@ class Snapshot:
 
     @cached_property
     def graph(self) -> FactGraph:
+        from hippo_lit.graph.factgraph import FactGraph  # brings scipy, which words alone do without
+
         return FactGraph.read(self.columns)
 
     @cached_property
