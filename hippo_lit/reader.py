@@ -24,7 +24,7 @@ from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.disk import ADVICE_REBUILD
-from hippo_lit.storage.publish import open_current
+from hippo_lit.storage.publish import current, open_current
 from hippo_lit.storage.seal import damage
 from hippo_lit.types import Mode
 
@@ -62,9 +62,10 @@ class Reader:
     def refresh(self) -> None:
         """Move on to the state that is current now. Raises IndexCorruptError, FormatVersionError."""
         with self._refreshing:  # one after the other, so that no thread puts an older state back
-            snapshot = open_current(self._parts.path, Snapshot)
-            if self._retriever and snapshot and self._retriever.snapshot.name == snapshot.name:
+            published = current(self._parts.path)
+            if self._retriever and published and self._retriever.snapshot.name == published.name:
                 return  # nothing new: keep what is warm
+            snapshot = open_current(self._parts.path, Snapshot)
             self._retriever = None if snapshot is None else self._make(snapshot)
 
     @contextmanager

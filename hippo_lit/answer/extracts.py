@@ -12,9 +12,9 @@ from hippo_lit.answer.values import Extract
 from hippo_lit.errors import MissingExtraError, ModelError
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.protocols import Embedder
-from hippo_lit.retrieve.signals import best
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.tokenizers import tokenizer
+from hippo_lit.topk import best
 
 PER_PAPER = 2
 

@@ -18,8 +18,8 @@ from scipy import sparse
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
 from hippo_lit.protocols import Vectors
-from hippo_lit.retrieve.signals import best
 from hippo_lit.snapshot import Snapshot
+from hippo_lit.topk import best
 from hippo_lit.types import Fact, ScoredFact
 
 _STAND_IN = "says"

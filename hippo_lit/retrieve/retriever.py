@@ -19,10 +19,11 @@ from hippo_lit.errors import ConfigError, EmbeddingError, MissingExtraError, Mod
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import Embedder, FactFilter
 from hippo_lit.retrieve.allowed import Allowed, allowed
-from hippo_lit.retrieve.signals import Corpus, Signals, best
+from hippo_lit.retrieve.signals import Corpus, Signals
 from hippo_lit.retrieve.spread import Spread
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.stages import stage as stage_of_call
+from hippo_lit.topk import best
 from hippo_lit.types import MODES, Filters, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
 
 if TYPE_CHECKING:
