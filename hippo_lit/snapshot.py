@@ -27,7 +27,9 @@ from hippo_lit.types import Fact, Paper, Passage
 if TYPE_CHECKING:
     from hippo_lit.graph.factgraph import FactGraph
 
-FORMAT = 7
+Halves = NDArray[np.float16]
+
+FORMAT = 8
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 PARTS = "parts"
 """What only the next indexing run reads: see `corpus`."""
@@ -116,12 +118,13 @@ class Snapshot:
         return self.columns.array("passage_vectors")
 
     @cached_property
-    def sentence_vectors(self) -> Vectors:
+    def sentence_vectors(self) -> Halves:
+        """One row a sentence, in half precision: see `similarity`."""
         return self.columns.array("sentence_vectors")
 
     @cached_property
-    def fact_vectors(self) -> Vectors | None:
-        """One row a fact, or None where facts are scored by the sentences that state them."""
+    def fact_vectors(self) -> Halves | None:
+        """As sentences, one row a fact; None where facts are scored by the sentences that state them."""
         return self.columns.array("fact_vectors") if "fact_vectors" in self.columns else None
 
     @cached_property

@@ -48,7 +48,18 @@ def test_a_search_by_words_imports_no_science(tmp_path: Path) -> None:
     assert run("index", papers, "--index", index, *HASH, *QUICK).returncode == 0
     loaded = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {MAIN}"
     for mode in ("bm25", "lexical"):
-        command = [sys.executable, "-c", loaded, "search", "graphs", "--index", index, "--mode", mode, "--json"]
+        command = [
+            sys.executable,
+            "-c",
+            loaded,
+            "search",
+            "graphs",
+            "--index",
+            index,
+            "--mode",
+            mode,
+            "--json",
+        ]
         done = subprocess.run(command, capture_output=True, env=ENV, check=True, timeout=60)
         assert [found["paper"]["id"] for found in json.loads(done.stdout)["papers"]] == ["a"]
         modules = {name.partition(".")[0] for name in done.stderr.decode().splitlines()[-1].split()}

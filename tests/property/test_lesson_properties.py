@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hippo_lit.lexical.bm25 import BM25Index
-from hippo_lit.topk import best_above_zero
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.lexical.twopass import two_pass, year_array
 from hippo_lit.sentences import first_sentences, sentence_spans, split_sentences
 from hippo_lit.text import normalise
 from hippo_lit.tokenizers import PlainTokenizer, UnicodeTokenizer
+from hippo_lit.topk import best_above_zero
 
 WORDS = st.sampled_from("a b c dd Ee é 北 .".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=8)

@@ -15,8 +15,8 @@ from hippo_lit.errors import (
     StoreError,
 )
 from hippo_lit.lexical.bm25 import BM25Index
-from hippo_lit.topk import best_above_zero
 from hippo_lit.tokenizers import StemmingTokenizer, UnicodeTokenizer
+from hippo_lit.topk import best_above_zero
 
 TEXTS = ["red apple red", "green apple", "blue sky over the blue sea", "", "—"]
 
