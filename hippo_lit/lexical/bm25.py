@@ -112,9 +112,8 @@ class BM25Index:
         """BM25 of every document, shape (n,); a term counts as often as the query holds it."""
         scores = np.zeros(self._size)
         for _, count, postings in self._matches(query):
-            # A term names a document once, so that this adds all; np.add.at takes twice as long.
-            weights = self._weights[postings]
-            scores[self._documents[postings]] += weights if count == 1 else count * weights
+            weights = self._weights[postings]  # np.add.at: a third of the time of +=, see docs/speed.md
+            np.add.at(scores, self._documents[postings], weights if count == 1 else count * weights)
         return scores
 
     def held(self, query: str) -> NDArray[np.float64]:
