@@ -7,16 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hippo_lit import assemble
 from hippo_lit.asking import Asking
 from hippo_lit.assemble import Parts
-from hippo_lit.changes import Change
 from hippo_lit.config import Settings
-from hippo_lit.estimate import Estimate
 from hippo_lit.extraction import Progress
-from hippo_lit.index import Built
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import ChatModel, Embedder
 from hippo_lit.reader import EMBEDDING, Reader
@@ -26,6 +23,11 @@ from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.store import Store
 from hippo_lit.types import Counts, Filters, Mode, Paper, RetrievalResult
 from hippo_lit.writer import Batch, Writer, refuse_other_folders
+
+if TYPE_CHECKING:
+    from hippo_lit.changes import Change
+    from hippo_lit.estimate import Estimate
+    from hippo_lit.index import Built
 
 Papers = Iterable[Paper | Mapping[str, Any]]
 

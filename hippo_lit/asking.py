@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hippo_lit.answer.values import Answer, PriorArt
 from hippo_lit.errors import ConfigError
 from hippo_lit.models.guard import Budget
 from hippo_lit.reader import Reader
 from hippo_lit.restriction import parse_filters
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.types import Filters, Mode, RetrievalResult
+
+if TYPE_CHECKING:
+    from hippo_lit.answer.values import Answer, PriorArt
 
 
 class Asking:

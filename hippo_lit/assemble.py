@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hippo_lit.batching import BatchRun
 from hippo_lit.config import Settings
-from hippo_lit.derived import Recipe
 from hippo_lit.errors import ConfigError
 from hippo_lit.llm.prompts import Prompt, load_instruction, load_prompt
 from hippo_lit.models.embed_cached import CachedEmbedder
@@ -19,6 +17,8 @@ from hippo_lit.storage.cache import Cache
 from hippo_lit.tokenizers import tokenizer
 
 if TYPE_CHECKING:
+    from hippo_lit.batching import BatchRun
+    from hippo_lit.derived import Recipe
     from hippo_lit.models.guard import Budget, Guard
     from hippo_lit.sources.live.services import Services
     from hippo_lit.storage.batches import BatchLedger
@@ -174,6 +174,7 @@ def make_batch_run(
     wait: bool = False,
 ) -> BatchRun:
     """Extraction by batch jobs. Raises ConfigError where the settings name no provider to send them to."""
+    from hippo_lit.batching import BatchRun
     from hippo_lit.models.batch_api import BatchApi
     from hippo_lit.models.chat import OpenAIChat
     from hippo_lit.models.chat_cache import CachedChat
@@ -262,6 +263,8 @@ def make_services(settings: Settings) -> Services:
 
 
 def make_recipe(settings: Settings) -> Recipe:
+    from hippo_lit.derived import Recipe
+
     return Recipe(
         passage_chars=settings.extract.passage_chars,
         lexical_tokenizer=tokenizer(settings.lexical.tokenizer),

@@ -71,7 +71,7 @@ class CorpusParts:
     citation_start: Starts
     citations: Hashes
     passage_vectors: Sequence[Vectors]
-    sentence_vectors: Sequence[Vectors]
+    sentence_vectors: Sequence[NDArray[np.floating]]
     satellite: NDArray[np.bool_]
     names: Postings
     facets: FacetParts
@@ -99,7 +99,10 @@ class CorpusParts:
 
 
 def make(
-    papers: Sequence[Indexed], sentences: Iterable[int], passage_vectors: Vectors, sentence_vectors: Vectors
+    papers: Sequence[Indexed],
+    sentences: Iterable[int],
+    passage_vectors: Vectors,
+    sentence_vectors: NDArray[np.floating],
 ) -> CorpusParts:
     """The parts of these papers; `sentences` counts those of each passage."""
     maker = PartsMaker()
@@ -150,7 +153,7 @@ def gather(
     def rows(name: str, where: Sequence[Piece]) -> NDArray[Any]:
         return joined(where, [getattr(each, name) for each in both])
 
-    def blocks(name: str, where: Sequence[Piece]) -> list[Vectors]:
+    def blocks(name: str, where: Sequence[Piece]) -> list[Any]:
         whole = [_whole(getattr(each, name)) for each in both]
         return [whole[piece.source][piece.start : piece.stop] for piece in where] or [whole[0][:0]]
 

@@ -146,7 +146,7 @@ def _fact_vectors(graph: FactGraph, before: Before | None, embedder: PartEmbedde
     """One row a fact; those that the last snapshot has are not even looked up."""
     rows = graph.fact_text.rows
     origin = np.full(len(rows), -1, dtype=np.int64)
-    known: Vectors | None = None
+    known: NDArray[np.float16] | None = None
     if before is not None and (known := before.snapshot.fact_vectors) is not None:
         stated = np.full(len(before.parts.graph.fact_text), -1, dtype=np.int64)
         old_rows = before.snapshot.graph.fact_text.rows
@@ -204,12 +204,12 @@ def write(
         columns.array("first_passage", parts.first_passage)
         passages = np.diff(parts.first_passage)
         columns.array("passage_paper", np.repeat(np.arange(len(parts), dtype=np.int32), passages))
-        for name in ("passage_vectors", "sentence_vectors"):
+        for name, dtype in (("passage_vectors", np.float32), ("sentence_vectors", np.float16)):
             blocks = getattr(parts, name)
             shape = (sum(map(len, blocks)), blocks[0].shape[1])
-            columns.pieces(name, blocks, shape, np.float32)
+            columns.pieces(name, blocks, shape, dtype)
         if made.fact_vectors is not None:
-            columns.array("fact_vectors", made.fact_vectors)
+            columns.array("fact_vectors", made.fact_vectors.astype(np.float16))
         rows = made.citations
         named = {"cites": rows.cites, "cited_by": rows.cited_by, "citation_touching": rows.touching}
         for name, (start, neighbours) in named.items():

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hippo_lit.api import HippoLit
 from hippo_lit.assemble import make_services
 from hippo_lit.errors import ConfigError, DataError, SourceError
 from hippo_lit.extraction import Progress, silent
 from hippo_lit.identifiers import identifiers
-from hippo_lit.index import Built
 from hippo_lit.sources.live.answers import Direction, Neighbour
 from hippo_lit.sources.live.citations import Citations
 from hippo_lit.types import Counts, Paper
+
+if TYPE_CHECKING:
+    from hippo_lit.index import Built
 
 Directions = Literal["both", "references", "citations"]
 CitationService = Literal["s2", "openalex"]

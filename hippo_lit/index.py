@@ -250,7 +250,7 @@ class Indexer:
                 texts, spans, progress=lambda done, total: self.progress("embed", done, total)
             )
         else:  # nothing to ask the model, which need not even be loaded
-            vectors, of_sentences = old.passage_vectors[0][:0], old.sentence_vectors[0][:0]
+            vectors = of_sentences = old.passage_vectors[0][:0]
         return corpus.make(papers, map(len, spans), vectors, of_sentences)
 
 

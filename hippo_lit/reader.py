@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from hippo_lit import assemble
-from hippo_lit.answer.answering import Answerer, AnswerModels
-from hippo_lit.answer.extracts import NearestSentences
-from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
 from hippo_lit.assemble import Parts
 from hippo_lit.errors import (
     EmbedderMismatchError,
@@ -26,9 +24,14 @@ from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.disk import ADVICE_REBUILD
-from hippo_lit.storage.publish import open_current
+from hippo_lit.storage.publish import current, open_current
 from hippo_lit.storage.seal import damage
 from hippo_lit.types import Mode
+
+if TYPE_CHECKING:  # what answers and checks is imported by who asks for it: a search must not wait for it
+    from hippo_lit.answer.answering import Answerer
+    from hippo_lit.answer.extracts import NearestSentences
+    from hippo_lit.answer.prior_art import PriorArtChecker
 
 EMBEDDING: tuple[Mode, ...] = ("hippo", "dense", "hybrid")
 """The modes that compare a query's vector with those of the index."""
@@ -59,9 +62,10 @@ class Reader:
     def refresh(self) -> None:
         """Move on to the state that is current now. Raises IndexCorruptError, FormatVersionError."""
         with self._refreshing:  # one after the other, so that no thread puts an older state back
-            snapshot = open_current(self._parts.path, Snapshot)
-            if self._retriever and snapshot and self._retriever.snapshot.name == snapshot.name:
+            published = current(self._parts.path)
+            if self._retriever and published and self._retriever.snapshot.name == published.name:
                 return  # nothing new: keep what is warm
+            snapshot = open_current(self._parts.path, Snapshot)
             self._retriever = None if snapshot is None else self._make(snapshot)
 
     @contextmanager
@@ -90,12 +94,16 @@ class Reader:
 
         Raises PromptError, and ConfigError for a budget in USD without prices.
         """
+        from hippo_lit.answer.answering import Answerer, AnswerModels
+
         settings, stages = self._parts.settings, self._stages(budget)
         models = None if stages is None else AnswerModels(answer=stages("answer"), ircot=stages("ircot"))
         return Answerer(models, settings.answer, strict=settings.retrieve.on_model_error == "raise")
 
     def prior_art_checker(self, budget: Budget | None = None) -> PriorArtChecker:
         """Who checks one hypothesis; without a verdict where there is no chat model. Raises as `answerer`."""
+        from hippo_lit.answer.prior_art import PriorArtChecker, PriorArtModels
+
         settings, stages = self._parts.settings, self._stages(budget)
         models = None
         if stages is not None:
@@ -110,6 +118,8 @@ class Reader:
 
     def sentences(self, snapshot: Snapshot, mode: Mode) -> NearestSentences:
         """The sentences of a state, by vectors for the modes that compare those."""
+        from hippo_lit.answer.extracts import NearestSentences
+
         embedder = assemble.cached(self._parts.embedder, self._queries)
         return NearestSentences(snapshot, embedder, vectors=mode in EMBEDDING)
 

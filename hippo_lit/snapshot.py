@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import proxy
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError, IndexNotFoundError
 from hippo_lit.facets import Facets
-from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.identifiers import parse
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph, CitationRows
@@ -25,7 +24,12 @@ from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
 from hippo_lit.types import Fact, Paper, Passage
 
-FORMAT = 7
+if TYPE_CHECKING:
+    from hippo_lit.graph.factgraph import FactGraph
+
+Halves = NDArray[np.float16]
+
+FORMAT = 8
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 PARTS = "parts"
 """What only the next indexing run reads: see `corpus`."""
@@ -114,16 +118,19 @@ class Snapshot:
         return self.columns.array("passage_vectors")
 
     @cached_property
-    def sentence_vectors(self) -> Vectors:
+    def sentence_vectors(self) -> Halves:
+        """One row a sentence, in half precision: see `similarity`."""
         return self.columns.array("sentence_vectors")
 
     @cached_property
-    def fact_vectors(self) -> Vectors | None:
-        """One row a fact, or None where facts are scored by the sentences that state them."""
+    def fact_vectors(self) -> Halves | None:
+        """As sentences, one row a fact; None where facts are scored by the sentences that state them."""
         return self.columns.array("fact_vectors") if "fact_vectors" in self.columns else None
 
     @cached_property
     def graph(self) -> FactGraph:
+        from hippo_lit.graph.factgraph import FactGraph  # brings scipy, which words alone do without
+
         return FactGraph.read(self.columns)
 
     @cached_property

@@ -8,11 +8,10 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from hippo_lit import assemble
 from hippo_lit.assemble import Parts
-from hippo_lit.changes import Change, compare
 from hippo_lit.errors import (
     ConfigError,
     DataError,
@@ -23,9 +22,7 @@ from hippo_lit.errors import (
     ModelError,
     StoreError,
 )
-from hippo_lit.estimate import Estimate, estimate
 from hippo_lit.extraction import Progress, silent
-from hippo_lit.index import Built, Indexer
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import FactExtractor
@@ -38,6 +35,11 @@ from hippo_lit.storage.lock import WriterLock
 from hippo_lit.storage.publish import open_current, sweep
 from hippo_lit.storage.store import Store
 from hippo_lit.types import Counts, Paper
+
+if TYPE_CHECKING:  # what only writing needs is imported by what writes: a search must not wait for it
+    from hippo_lit.changes import Change
+    from hippo_lit.estimate import Estimate
+    from hippo_lit.index import Built
 
 Batch = Literal["submit", "wait"]
 
@@ -101,6 +103,8 @@ class Writer:
         self, progress: Progress | None, budget: Budget | None, batch: Batch | None, *, rebuild: bool
     ) -> Built:
         """Extract, embed and publish what is new in the store; remember the settings that did it."""
+        from hippo_lit.index import Indexer
+
         parts, report = self._parts, progress or silent
         with self.session(), self._cache() as cache, ExitStack() as opened:
             held = awaited(self._path) if batch is None else frozenset()
@@ -132,6 +136,8 @@ class Writer:
 
     def estimate(self, papers: Iterable[Paper | Mapping[str, Any]], *, batch: bool) -> Estimate:
         """What adding `papers` would take of models; nothing is stored."""
+        from hippo_lit.estimate import estimate
+
         parts = self._parts
         return estimate(
             self._path,
@@ -145,6 +151,8 @@ class Writer:
 
     def change(self) -> Change | None:
         """What the settings change in the published state; None also where that cannot be told yet."""
+        from hippo_lit.changes import compare
+
         shown = self._shown()
         if shown is None:
             return None

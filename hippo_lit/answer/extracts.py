@@ -12,9 +12,10 @@ from hippo_lit.answer.values import Extract
 from hippo_lit.errors import MissingExtraError, ModelError
 from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.protocols import Embedder
-from hippo_lit.retrieve.signals import best
+from hippo_lit.similarity import cosines
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.tokenizers import tokenizer
+from hippo_lit.topk import best
 
 PER_PAPER = 2
 
@@ -67,6 +68,6 @@ class NearestSentences:
                 pass  # retrieval met the same failure, and its result says so
             else:
                 if len(query) == self._snapshot.sentence_vectors.shape[1]:
-                    return self._snapshot.sentence_vectors[rows] @ query, "vectors"
+                    return cosines(self._snapshot.sentence_vectors[rows], query), "vectors"
         sentences = [self._snapshot.sentence(row) for row in rows]
         return BM25Index.build(sentences, tokenizer("unicode-stem")).scores(text), "words"

@@ -7,7 +7,7 @@ import signal
 import sys
 from types import FrameType
 
-EXIT_TERMINATED = 128 + signal.SIGTERM
+EXIT_INTERRUPTED, EXIT_TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
 
 def main() -> None:
@@ -28,7 +28,9 @@ def main() -> None:
         from hippo_lit.cli.app import app
 
         app()
-    except (SystemExit, KeyboardInterrupt):
+    except KeyboardInterrupt:  # while the commands are imported: none of them runs yet that would tell of it
+        sys.exit(EXIT_TERMINATED if terminated else EXIT_INTERRUPTED)
+    except SystemExit:
         if terminated:
             sys.exit(EXIT_TERMINATED)
         raise

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, Wait, read_settings
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import reporting

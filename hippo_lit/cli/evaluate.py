@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.options import AsJson, Overrides, config_file, settings_of
 from hippo_lit.cli.output import print_json, say, say_some, show
 from hippo_lit.cli.progress import reporting

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, read_settings
 from hippo_lit.cli.output import MAX_LISTED, print_json, say, say_some
 from hippo_lit.cli.progress import reporting

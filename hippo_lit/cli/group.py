@@ -12,10 +12,11 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.output import say
 from hippo_lit.errors import HippoLitError
 
-EXIT_USAGE, EXIT_BUG, EXIT_INTERRUPTED = 2, 70, 130
+EXIT_USAGE, EXIT_BUG = 2, 70
 
 
 class Group(TyperGroup):

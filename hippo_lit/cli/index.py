@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.inputs import Columns, Encoding, Inputs, Paths, Strict
 from hippo_lit.cli.live import Limit
 from hippo_lit.cli.options import (

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import ConfigError
-from hippo_lit.lexical.bm25 import best
 from hippo_lit.lexical.citations import CitationGraph
+from hippo_lit.topk import best_above_zero
 
 Floats = NDArray[np.float64]
 DEFAULT_WEIGHTS = (0.5, 0.3, 0.2)  # bm25, graph, recency
@@ -80,7 +80,7 @@ def two_pass(
     """
     check_weights(weights)
     check_seed_hits(seed_hits)
-    distance = graph.hops(best(bm25, seed_hits), max_hops)
+    distance = graph.hops(best_above_zero(bm25, seed_hits), max_hops)
     graph_score = GRAPH_SCORES[np.minimum(distance, 3)]  # -1 is the last entry, 0
     newness = recency(years)
     final = weights[1] * graph_score + weights[2] * newness

@@ -1,4 +1,7 @@
-"""Embeddings by sentence-transformers: the embedded MiniLM, a folder, or a model by name."""
+"""Embeddings on this machine: the embedded MiniLM, a folder, or a model by name, by sentence-transformers.
+
+Queries of the embedded model are read by `minilm`, so that searching never imports torch.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hippo_lit.errors import EmbeddingError
-from hippo_lit.models.loading import hub_folder, load
+from hippo_lit.models.loading import hub_folder, load, load_light
 from hippo_lit.models.parts import embed_apart, embed_parts, reads_parts
 from hippo_lit.models.styles import Prefixes, Style, prefixes_for
 from hippo_lit.models.vectors import embeddable, unit_rows
@@ -25,6 +28,11 @@ from hippo_lit.models.weights import (
     own_prompts,
 )
 from hippo_lit.protocols import Spans, TextKind, Vectors
+
+if TYPE_CHECKING:
+    from hippo_lit.models.minilm import MiniLM
+
+_QUERIES: tuple[TextKind, ...] = ("query_to_fact", "query_to_passage")
 
 
 class SentenceTransformerEmbedder:
@@ -67,6 +75,8 @@ class SentenceTransformerEmbedder:
 
     @cached_property
     def dim(self) -> int:
+        if self._light is not None:
+            return self._light.dim
         return int(self._open().get_embedding_dimension() or len(self._encode(["."], "")[0]))
 
     def render(self, text: str, kind: TextKind) -> str:
@@ -77,7 +87,11 @@ class SentenceTransformerEmbedder:
         """Unit rows, shape (len(texts), dim). Raises EmbeddingError, MissingExtraError."""
         if not texts:
             return np.zeros((0, self.dim), dtype=np.float32)
-        raw = self._encode([embeddable(text) for text in texts], self._prefixes.of(kind))
+        # By kind and not by number, so that equal texts have equal vectors however they come.
+        if kind in _QUERIES and self._light is not None:
+            raw = self._light.encode([self.render(text, kind) for text in texts])
+        else:
+            raw = self._encode([embeddable(text) for text in texts], self._prefixes.of(kind))
         return unit_rows(raw, len(texts), self.dim, self._model_name)
 
     def embed_parts(
@@ -148,6 +162,13 @@ class SentenceTransformerEmbedder:
         if self._model_name.startswith(("/", ".", "~")):
             raise EmbeddingError(f"There is no model folder {folder}.", model=self._model_name)
         return hub_folder(self._model_name)
+
+    @cached_property
+    def _light(self) -> MiniLM | None:
+        """What reads queries; None for other models than the embedded one, and for a device of choice."""
+        if self._model_name != EMBEDDED or self._device is not None:
+            return None
+        return load_light(self._folder)
 
     def _open(self) -> Any:
         with self._lock:

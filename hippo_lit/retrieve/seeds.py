@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hippo_lit.config import SeedSettings
 from hippo_lit.retrieve.candidates import Candidate
-from hippo_lit.retrieve.signals import best
+from hippo_lit.topk import best
 
 Floats = NDArray[np.float64]
 

@@ -26,15 +26,6 @@ def minmax(scores: NDArray[np.floating]) -> Floats:
     return (np.asarray(scores, dtype=np.float64) - low) / (high - low)
 
 
-def best(scores: NDArray[np.floating], k: int) -> NDArray[np.intp]:
-    """Indices of the `k` highest scores, highest first, ties by index."""
-    if 0 < k < scores.size:
-        least = -np.partition(-scores, k - 1)[k - 1]
-        reached = np.flatnonzero(scores >= least)
-        return reached[np.argsort(-scores[reached], kind="stable")][:k]
-    return np.argsort(-scores, kind="stable")[: max(k, 0)]
-
-
 class Corpus:
     """A snapshot with its word indexes open; shared by all queries."""
 

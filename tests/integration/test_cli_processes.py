@@ -41,6 +41,46 @@ def test_help_and_version_import_nothing_heavy() -> None:
         assert not modules & {"numpy", "openai", "pydantic", "rich", "scipy", "spacy", "sqlite3", "torch"}
 
 
+def test_a_search_by_words_imports_no_science(tmp_path: Path) -> None:
+    papers = tmp_path / "papers.jsonl"
+    papers.write_text('{"id": "a", "title": "graph retrieval", "abstract": "Graphs help retrieval."}')
+    index = tmp_path / "a.idx"
+    assert run("index", papers, "--index", index, *HASH, *QUICK).returncode == 0
+    loaded = f"import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr)); {MAIN}"
+    for mode in ("bm25", "lexical"):
+        command = [
+            sys.executable,
+            "-c",
+            loaded,
+            "search",
+            "graphs",
+            "--index",
+            index,
+            "--mode",
+            mode,
+            "--json",
+        ]
+        done = subprocess.run(command, capture_output=True, env=ENV, check=True, timeout=60)
+        assert [found["paper"]["id"] for found in json.loads(done.stdout)["papers"]] == ["a"]
+        modules = {name.partition(".")[0] for name in done.stderr.decode().splitlines()[-1].split()}
+        assert "numpy" in modules
+        assert not modules & {"igraph", "openai", "scipy", "sentence_transformers", "spacy", "torch"}
+
+
+@pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_stopped_while_it_is_imported_it_ends_quietly(how: signal.Signals, code: int) -> None:
+    stopping = f"""
+import os, sys
+class Stop:
+    def find_spec(self, name, *_):
+        if name == "hippo_lit.cli.app":
+            os.kill(os.getpid(), {int(how)})
+sys.meta_path.insert(0, Stop())
+{MAIN}"""
+    done = subprocess.run([sys.executable, "-c", stopping, "info"], capture_output=True, env=ENV, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (code, b"", b"")
+
+
 @pytest.mark.parametrize(("how", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_stopped_in_the_middle_it_goes_on_where_it_stopped(
     tmp_path: Path, how: signal.Signals, code: int

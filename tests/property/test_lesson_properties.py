@@ -10,12 +10,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hippo_lit.lexical.bm25 import BM25Index, best
+from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.lexical.citations import CitationGraph
 from hippo_lit.lexical.twopass import two_pass, year_array
 from hippo_lit.sentences import first_sentences, sentence_spans, split_sentences
 from hippo_lit.text import normalise
 from hippo_lit.tokenizers import PlainTokenizer, UnicodeTokenizer
+from hippo_lit.topk import best_above_zero
 
 WORDS = st.sampled_from("a b c dd Ee é 北 .".split())
 TEXTS = st.lists(st.lists(WORDS, max_size=8).map(" ".join), max_size=8)
@@ -75,7 +76,7 @@ def test_bm25_is_the_formula(texts: list[str], query: str) -> None:
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0])), st.integers(0, 9))
 def test_best_is_a_full_sort_cut_short(values: list[float], k: int) -> None:
     order = sorted((i for i, value in enumerate(values) if value > 0), key=lambda i: (-values[i], i))
-    assert best(np.array(values, dtype=np.float64), k).tolist() == order[:k]
+    assert best_above_zero(np.array(values, dtype=np.float64), k).tolist() == order[:k]
 
 
 def naive_hops(n: int, edges: list[tuple[int, int]], seeds: set[int], max_hops: int) -> list[int]:

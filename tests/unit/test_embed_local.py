@@ -40,7 +40,7 @@ def test_meaning_decides(minilm: SentenceTransformerEmbedder) -> None:
 def test_a_plain_model_gets_no_instructions(minilm: SentenceTransformerEmbedder) -> None:
     vectors = [minilm.embed(["a question"], k)[0] for k in ("query_to_fact", "query_to_passage", "passage")]
     np.testing.assert_array_equal(vectors[0], vectors[1])
-    np.testing.assert_array_equal(vectors[0], vectors[2])
+    np.testing.assert_allclose(vectors[0], vectors[2], atol=1e-6)  # read without torch, and with it
     assert minilm.name == "all-MiniLM-L6-v2@53aa51172d14/plain"
 
 

@@ -14,8 +14,9 @@ from hippo_lit.errors import (
     IndexNotFoundError,
     StoreError,
 )
-from hippo_lit.lexical.bm25 import BM25Index, best
+from hippo_lit.lexical.bm25 import BM25Index
 from hippo_lit.tokenizers import StemmingTokenizer, UnicodeTokenizer
+from hippo_lit.topk import best_above_zero
 
 TEXTS = ["red apple red", "green apple", "blue sky over the blue sea", "", "—"]
 
@@ -67,9 +68,9 @@ def test_search_breaks_ties_by_index_and_cuts_at_k() -> None:
 
 def test_best_orders_by_score_then_index_and_leaves_zeros_out() -> None:
     scores = np.array([0.0, 2.0, 1.0, 2.0, 0.0, 2.0, 3.0])
-    assert best(scores, 3).tolist() == [6, 1, 3]
-    assert best(scores, 100).tolist() == [6, 1, 3, 5, 2]
-    assert best(scores, 0).tolist() == best(np.zeros(0), 3).tolist() == []
+    assert best_above_zero(scores, 3).tolist() == [6, 1, 3]
+    assert best_above_zero(scores, 100).tolist() == [6, 1, 3, 5, 2]
+    assert best_above_zero(scores, 0).tolist() == best_above_zero(np.zeros(0), 3).tolist() == []
 
 
 def test_contributions_add_up_to_the_score(index: BM25Index) -> None:

@@ -43,8 +43,8 @@ def test_the_best_sentences_by_their_facts_with_min_maxed_scores(recall: FactRec
         "Gamma says Unrelated text.",  # a sentence that states no fact stands for itself
         "Alpha is old",
     ]
-    assert [c.scored.similarity for c in found] == pytest.approx([0.9, 0.6, 0.4, 0.2], abs=1e-6)
-    assert [c.scored.score for c in found] == pytest.approx([1, 0.4 / 0.7, 0.2 / 0.7, 0], abs=1e-6)
+    assert [c.scored.similarity for c in found] == pytest.approx([0.9, 0.6, 0.4, 0.2], abs=3e-4)
+    assert [c.scored.score for c in found] == pytest.approx([1, 0.4 / 0.7, 0.2 / 0.7, 0], abs=5e-4)
     assert [c.scored.sentence for c in found[:2]] == ["Alpha likes Beta.", "Beta lives in Kraków."]
     assert [c.scored.paper_ids for c in found] == [("a",), ("b",), ("c",), ("a",)]
     assert texts(recall.candidates(QUESTION, [], top_k=1, per_entity=2)) == ["Alpha likes Beta"]
@@ -107,7 +107,7 @@ def test_a_fact_of_two_sentences_is_offered_once_by_the_nearer(
     recall = FactRecall(snapshot(tmp_path, papers, Angles(cosines), Scripted({"S": said, "T": said}), given))
     offered = recall.candidates(QUESTION, recall.links("Alpha"), top_k=2, per_entity=2)
     assert texts(offered) == ["Alpha likes Beta"]
-    assert offered[0].scored.similarity == pytest.approx(0.8, abs=1e-6)
+    assert offered[0].scored.similarity == pytest.approx(0.8, abs=3e-4)
     assert offered[0].scored.paper_ids == ("s", "t")
 
 
@@ -117,7 +117,7 @@ def test_with_vectors_of_facts_the_nearest_facts(tmp_path: Path) -> None:
     recall = FactRecall(four_papers(tmp_path, settings(graph={"fact_vectors": "fact"}), cosines=cosines))
     found = recall.candidates(QUESTION, [], top_k=2, per_entity=2)
     assert texts(found) == ["Alpha is old", "Beta lives in Kraków"]
-    assert [c.scored.score for c in found] == pytest.approx([1, 0.2 / 0.6], abs=1e-6)
+    assert [c.scored.score for c in found] == pytest.approx([1, 0.2 / 0.6], abs=1e-3)
     # Sentences are compared on their own scale, and may be nearer or further than every fact.
     linked = recall.candidates(QUESTION, recall.links("Alpha"), top_k=1, per_entity=2)
     assert all(0 <= c.scored.score <= 1 for c in linked)
