@@ -17,9 +17,8 @@ from typing import Any
 from hippo_lit.errors import ChatModelError, MissingExtraError
 from hippo_lit.llm.prompts import Demo, Prompt
 from hippo_lit.protocols import ChatModel
-from hippo_lit.tune.bench import Case
 from hippo_lit.tune.score import OF_THE_PROMPT
-from hippo_lit.tune.tasks import FilterTask
+from hippo_lit.tune.tasks import C, Task
 from hippo_lit.types import Message
 
 
@@ -119,12 +118,11 @@ def _form_of(dspy: Any, prompt: Prompt) -> Any:
     return OurForm()
 
 
-def prompt_of(program: Any, prompt: Prompt, task: FilterTask, cases: Sequence[Case]) -> Prompt:
+def prompt_of(program: Any, prompt: Prompt, task: Task[C], cases: Sequence[C]) -> Prompt:
     """The program's instructions and demos as a prompt; replies that became demos, in their plain form."""
-    asked = {case.query.text: case for case in cases}
     demos = []
     for demo in _demos(prompt, program.ask.demos):
-        case = next((c for text, c in asked.items() if demo.input == task.variables(c)), None)
+        case = next((c for c in cases if demo.input == task.variables(c)), None)
         written = demo.output if isinstance(demo.output, str) else None
         output = (
             task.demonstration(case, written) if case is not None and written is not None else demo.output
