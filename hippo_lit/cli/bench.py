@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hippo_lit.cli.evaluate import indexed, load_set
+from hippo_lit.cli.group import EXIT_INTERRUPTED
+from hippo_lit.cli.output import say
 from hippo_lit.cli.progress import Report
 
 if TYPE_CHECKING:
@@ -124,13 +126,12 @@ def opened(
         material = stack.enter_context(made)
         if metric:
             measure_of(material.task, metric)
-        yield Opened(
-            material,
-            assemble.tuning_chat(chat, material.replies, guard),
-            assemble.tuning_chat(proposer, material.replies, guard),
-            guard,
-            settings,
-        )
+        asked, writing = (assemble.tuning_chat(each, material.replies, guard) for each in (chat, proposer))
+        try:
+            yield Opened(material, asked, writing, guard, settings)
+        except KeyboardInterrupt:
+            say("interrupted; what was asked is kept: run the same command again to go on")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
 def _material(

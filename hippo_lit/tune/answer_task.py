@@ -152,7 +152,8 @@ def without_citations(answer: str, cited: Citations) -> str:
 
 def _feedback(case: AnswerCase, bare: str, cited: Citations, not_said: bool) -> str:
     gold = " or ".join(case.query.answers)
-    lines = [f"The papers hold the answer: {gold}." if not_said else f"Wanted: {gold}. Given: {bare}"]
+    given = "that they do not say" if not_said else bare.rstrip(". ")
+    lines = [f"Wanted: {gold}. Given: {given}."]
     if missed := sorted(case.query.relevant.difference(cited.known)):
         lines.append(f"Not cited, though the answer rests on it: {', '.join(missed)}.")
     if wrong := [name for name in cited.known if name not in case.query.relevant]:

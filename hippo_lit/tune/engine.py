@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -41,9 +42,39 @@ class ChatEngine:
         self._chat = chat
         self._schema = schema
         self.error: ChatModelError | None = None
+        self._free = threading.Condition()
+        self._asking = 0
+        self._ended = False
 
     def complete(self, request: Any) -> Any:
         """One canonical request, one response. DSPy's temperatures do not reach the model: ours rule."""
+        with self._call():
+            return self._complete(request)
+
+    def end(self) -> None:
+        """Ask nothing more, and wait for what is on its way: DSPy leaves its threads behind on Ctrl-C, and
+        what they are told must still reach the cache.
+        """
+        with self._free:
+            self._ended = True
+            self._free.wait_for(lambda: self._asking == 0)
+
+    @contextlib.contextmanager
+    def _call(self) -> Iterator[None]:
+        with self._free:
+            if self._ended:
+                raise ChatModelError(
+                    "the search was ended", model=self._chat.name, status=None, kind="interrupted"
+                )
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._asking -= 1
+                self._free.notify_all()
+
+    def _complete(self, request: Any) -> Any:
         from dspy import lm15
 
         system = request.system if isinstance(request.system, str | None) else _joined(request.system)

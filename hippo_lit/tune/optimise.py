@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hippo_lit.errors import ChatModelError, ConfigError
+from hippo_lit.evaluate.measures import mean
 from hippo_lit.llm.prompts import Prompt
 from hippo_lit.models.guard import Guard
 from hippo_lit.protocols import ChatModel
 from hippo_lit.tune.engine import import_dspy, language_model, program_of, prompt_of, quietly
-from hippo_lit.tune.tasks import C, Task
+from hippo_lit.tune.score import ask
+from hippo_lit.tune.tasks import C, Scored, Task
 from hippo_lit.tune.watch import OnStep, Watch, unwatched
 
 Optimizer = Literal["bootstrap", "mipro", "gepa"]
@@ -68,15 +70,44 @@ def optimise(
     program = program_of(dspy, prompt)
     try:
         with quietly(log), dspy.context(lm=lm, callbacks=[watch.callback(dspy)]):
-            best = search(program, teaching, judging)
+            try:
+                best = search(program, teaching, judging)
+            finally:
+                for each in (engine, writing):
+                    each.end()
     except Exception as error:
         # DSPy wraps what an engine raises; the engine, and the guard, know what it was.
         if (stopped := guard.stopped or engine.error or writing.error) is not None:
             raise _stopped(stopped) from error
+        if isinstance(error, dspy.utils.exceptions.AdapterParseError):
+            raise ChatModelError(
+                f"{(proposer or chat).name} writes the instructions, and its reply cannot be read; see {log}."
+                " Try another --seed, bootstrap, which needs no instructions, or a more capable model",
+                model=(proposer or chat).name,
+                status=None,
+                kind="unreadable",
+            ) from error
         raise
     if (stopped := guard.stopped or engine.error or writing.error) is not None:
         raise _stopped(stopped)  # what was compared after that came to nothing
-    return prompt_of(best, prompt, task, cases)
+    found = prompt_of(best, prompt, task, cases)
+    before, after = (_mean(task, chat, each, cases[1::2], measure) for each in (prompt, found))
+    return found if after > before else prompt
+
+
+def _mean(task: Task[C], chat: ChatModel, prompt: Prompt, cases: Sequence[C], measure: str) -> float:
+    """On the judging half. Mostly from the cache; but bootstrap starts without the demos of the prompt, and
+    prefers what it tried first where nothing is better.
+    """
+    try:
+        return mean([_value(task, ask(task, chat, prompt, case), measure) for case in cases])
+    except ChatModelError as error:
+        raise _stopped(error) from error
+
+
+def _value(task: Task[Any], scored: Scored, measure: str) -> float:
+    """By the measure that is tuned, or by the first where a case has no other."""
+    return scored.values.get(measure, scored.values[task.measures[0]])
 
 
 def _stopped(error: ChatModelError) -> ChatModelError:
@@ -109,7 +140,7 @@ def _metric(dspy: Any, task: Task[Any], measure: str, watch: Watch) -> Callable[
     def metric(example: Any, found: Any, trace: Any = None, name: Any = None, own: Any = None) -> Any:  # noqa: ARG001
         scored = task.score(example.case, found.reply)
         watch.replied()
-        value = scored.values.get(measure, scored.values[task.measures[0]])
+        value = _value(task, scored, measure)
         return value if name is None else dspy.Prediction(score=value, feedback=scored.feedback)
 
     return metric

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -287,15 +287,12 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     with reporting("read", path):
-        return list(_objects(path.read_text("utf-8", "replace").split("\n")))
-
-
-def _objects(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
+        lines = path.read_text("utf-8", "replace").split("\n")
+    found = []
     for line in lines:
         with suppress(ValueError, RecursionError):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                yield value
+            found.append(json.loads(line))
+    return [value for value in found if isinstance(value, dict)]
 
 
 def _now() -> str:
