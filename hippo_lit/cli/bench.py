@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hippo_lit.cli import EXIT_INTERRUPTED
 from hippo_lit.cli.evaluate import indexed, load_set
-from hippo_lit.cli.group import EXIT_INTERRUPTED
 from hippo_lit.cli.output import say
 from hippo_lit.cli.progress import Report
 
