@@ -1,15 +1,18 @@
-"""What `prompt try`, `label` and `tune` share: options, and an index with a chat model within a budget."""
+"""What `prompt try`, `label` and `tune` share: options, and material with a chat model within a budget."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hippo_lit.cli import EXIT_INTERRUPTED
+from hippo_lit.cli.evaluate import indexed, load_set
+from hippo_lit.cli.output import say
 from hippo_lit.cli.progress import Report
 
 if TYPE_CHECKING:
@@ -17,8 +20,7 @@ if TYPE_CHECKING:
     from hippo_lit.evaluate.dataset import Dataset
     from hippo_lit.models.guard import Guard
     from hippo_lit.protocols import ChatModel
-    from hippo_lit.tune.bench import Bench
-    from hippo_lit.tune.tasks import FilterTask
+    from hippo_lit.tune.material import Material
     from hippo_lit.tune.working import WorkingCopy
 
 Prompts = Annotated[
@@ -33,7 +35,9 @@ Name = Annotated[str, typer.Argument(metavar="PROMPT", help="Its name, as `promp
 Data = Annotated[
     str,
     typer.Option(
-        "--data", metavar="DATASET", help="The word mock, or a JSONL file of queries as `label` writes it."
+        "--data",
+        metavar="DATASET",
+        help="The word mock, or a JSONL file: labelled questions, or passages for extract.",
     ),
 ]
 Index = Annotated[
@@ -58,10 +62,9 @@ Budget = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A bench and what a prompt is asked with."""
+    """What a prompt is tried on, and what it is asked with."""
 
-    bench: Bench
-    task: FilterTask
+    material: Material
     chat: ChatModel
     proposer: ChatModel
     guard: Guard
@@ -75,18 +78,6 @@ def working_copy(prompts: Path | None, settings: Settings) -> WorkingCopy:
     return WorkingCopy(prompts or settings.prompts.path or DEFAULT)
 
 
-def only_filter(name: str) -> None:
-    """Raises ConfigError for a prompt that cannot be tried on questions."""
-    from hippo_lit.errors import ConfigError
-
-    if name != "fact_filter":
-        raise ConfigError(
-            f"{name} cannot be tried or tuned yet, only fact_filter can: versions, check and promotion work"
-            " for every prompt",
-            key="name",
-        )
-
-
 def index_data(index: Path) -> Dataset:
     """An index without questions."""
     from hippo_lit.evaluate.dataset import Dataset
@@ -96,22 +87,26 @@ def index_data(index: Path) -> Dataset:
 
 @contextmanager
 def opened(
-    data: Dataset,
+    name: str,
+    data: str,
     settings: Settings,
     store: Path,
     index: Path | None,
     report: Report,
     *,
     budget_usd: float | None = None,
-    k: int = 5,
+    metric: str = "",
 ) -> Iterator[Opened]:
-    """Raises ConfigError where no chat model is set, and what `Bench.open` raises."""
+    """What the prompt `name` is tried on. Raises ConfigError where no chat model is set, DataError for a set
+    that cannot be read, and what `Bench.open` raises.
+    """
     from hippo_lit import assemble
     from hippo_lit.errors import ConfigError
     from hippo_lit.models.guard import Budget as Limit
-    from hippo_lit.tune.bench import Bench
-    from hippo_lit.tune.tasks import FilterTask
+    from hippo_lit.tune.material import check_task
+    from hippo_lit.tune.tasks import measure_of
 
+    check_task(name)
     chat = assemble.make_chat(settings)
     # Instructions are to differ from one another, so who writes them is asked at another temperature.
     writer = settings.llm.model_copy(update={"temperature": 1.0})
@@ -127,12 +122,49 @@ def opened(
         for model in (chat, proposer):
             if callable(close := getattr(model, "close", None)):
                 stack.callback(close)
-        bench, replies = stack.enter_context(Bench.open(data, settings, store, index=index, progress=report))
-        yield Opened(
-            bench,
-            FilterTask(bench, settings.filter.cutoff, settings.filter.max_facts, k),
-            assemble.tuning_chat(chat, replies, guard),
-            assemble.tuning_chat(proposer, replies, guard),
-            guard,
-            settings,
+        made = _material(name, data, settings, store, index, report, metric)
+        material = stack.enter_context(made)
+        if metric:
+            measure_of(material.task, metric)
+        asked, writing = (assemble.tuning_chat(each, material.replies, guard) for each in (chat, proposer))
+        try:
+            yield Opened(material, asked, writing, guard, settings)
+        except KeyboardInterrupt:
+            say("interrupted; what was asked is kept: run the same command again to go on")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+
+
+def _material(
+    name: str,
+    data: str,
+    settings: Settings,
+    store: Path,
+    index: Path | None,
+    report: Report,
+    metric: str,
+) -> AbstractContextManager[Material]:
+    from hippo_lit.evaluate.dataset import Dataset
+    from hippo_lit.evaluate.load import MOCK
+    from hippo_lit.evaluate.own import mock_answers
+    from hippo_lit.tune import material
+    from hippo_lit.tune.passages import mock_passages, read_passages
+
+    if name == "fact_filter":
+        questions = load_set(data, "", None if data == MOCK else index)
+        return material.filter_material(
+            questions, settings, store, index=index, k=_k(metric), progress=report
         )
+    papers = indexed(index) if index else None
+    if name == "answer":
+        answers = mock_answers() if data == MOCK else load_set(data, "", index)
+        return material.answer_material(
+            replace(answers, papers=papers) if papers else answers, settings, store
+        )
+    known = papers if papers is not None else mock_answers().papers
+    passages = mock_passages() if data == MOCK else read_passages(Path(data).expanduser(), known)
+    return material.extract_material(passages, Dataset(name, known, ()), settings, store)
+
+
+def _k(metric: str) -> int:
+    cut = metric.removeprefix("R@")
+    return int(cut) if metric.startswith("R@") and cut.isdecimal() and 0 < int(cut) <= 1000 else 5

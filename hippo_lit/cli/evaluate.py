@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hippo_lit.evaluate.gates import Gate
     from hippo_lit.evaluate.run import Run
     from hippo_lit.evaluate.summary import Summary
+    from hippo_lit.types import Paper
 
 EXIT_GATE = 1
 _Dataset = Annotated[
@@ -236,12 +237,15 @@ def load_set(dataset: str, split: str, index: Path | None) -> Dataset:
     """The set that `dataset` names, over the papers of `index` where that is given."""
     from hippo_lit.evaluate.load import load_dataset
 
-    if index is None:
-        return load_dataset(dataset, split=split)
+    return load_dataset(dataset, split=split, papers=indexed(index) if index else ())
+
+
+def indexed(index: Path) -> list[Paper]:
+    """The papers of an index. Raises IndexNotFoundError, StoreError."""
     from hippo_lit.storage.store import Store
 
     with Store.open(index.expanduser(), create=False, read_only=True) as opened:
-        return load_dataset(dataset, split=split, papers=list(opened.papers()))
+        return list(opened.papers())
 
 
 def _baseline(wanted: str | None, labels: Sequence[str]) -> str:

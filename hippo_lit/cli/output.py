@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from hippo_lit.text import clean
 
@@ -27,9 +27,10 @@ def console(*, stderr: bool = False) -> Console:
     """
     from rich.console import Console
 
+    # The stream of now, whoever redirects it later (DSPy's output goes to a file while a search runs).
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else _columns()
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return Console(file=stream, width=width, markup=False, emoji=False, highlight=False)
 
 
 def show(parts: Iterable[RenderableType]) -> None:
@@ -45,15 +46,16 @@ def show(parts: Iterable[RenderableType]) -> None:
     sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
-def say(message: str, indent: str = "") -> None:
-    """A message on stderr, wrapped where that is a terminal; one line elsewhere."""
+def say(message: str, indent: str = "", stream: TextIO | None = None) -> None:
+    """A message on stderr, or on `stream`, wrapped where that is a terminal; one line elsewhere."""
     message = indent + clean(message)
-    if sys.stderr.isatty():
+    stream = stream or sys.stderr
+    if stream.isatty():
         width = max(20, shutil.get_terminal_size().columns)
         message = textwrap.fill(
             message, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
         )
-    sys.stderr.write(message + "\n")
+    stream.write(message + "\n")
 
 
 def say_some(messages: Sequence[str], total: int | None = None) -> None:

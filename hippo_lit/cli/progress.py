@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -28,16 +29,16 @@ EVERY_S, RARELY_S = 5.0, 60.0
 
 
 class Report(Protocol):
-    """Called as (stage, done, total); a total of 0 is one that is not known."""
+    """Called as (stage, done, total); a total of 0 is one that is not known. `note` is shown beside."""
 
-    def __call__(self, stage: str, done: int, total: int) -> None: ...
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None: ...
 
 
 @contextmanager
 def reporting() -> Iterator[Report]:
     """Where progress goes: bars that vanish when the block ends, or plain lines."""
     if not sys.stderr.isatty():
-        yield Lines()
+        yield Lines(partial(say, stream=sys.stderr))
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -47,6 +48,7 @@ def reporting() -> Iterator[Report]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
         TimeRemainingColumn(compact=True),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     with Progress(*columns, console=console(stderr=True), transient=True) as bars:
         yield _Bars(bars)
@@ -75,7 +77,7 @@ class Lines:
         self._began: dict[str, float] = {}
         self._last = 0.0
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         if done == total == 0:
             return  # nothing to do in this stage
         now = self._clock()
@@ -93,7 +95,7 @@ class Lines:
         every = min(RARELY_S, max(EVERY_S, (now - self._began[stage]) / 20))
         if ends or (first and total) or now - self._last >= every:
             self._last = now
-            self._write(f"{name}: {_numbers(done, total)}{_pace(rate, total - done)}")
+            self._write(f"{name}: {_numbers(done, total)}{_pace(rate, total - done)}{note and f', {note}'}")
 
 
 class _Bars:
@@ -101,15 +103,16 @@ class _Bars:
         self._bars = bars
         self._tasks: dict[str, tuple[TaskID, _Pace]] = {}
 
-    def __call__(self, stage: str, done: int, total: int) -> None:
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
         if done == total == 0:
             return
         if stage not in self._tasks:
-            task = self._bars.add_task(LABELS.get(stage, stage), total=total or None, rate="")
+            task = self._bars.add_task(LABELS.get(stage, stage), total=total or None, rate="", note="")
             self._tasks[stage] = task, _Pace()
         task, pace = self._tasks[stage]
         rate = pace.rate(done, monotonic())
-        self._bars.update(task, completed=done, total=total or None, rate=_rate(rate) if rate else "")
+        shown = _rate(rate) if rate else ""
+        self._bars.update(task, completed=done, total=total or None, rate=shown, note=note)
 
 
 class _Pace:

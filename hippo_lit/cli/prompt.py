@@ -14,12 +14,9 @@ from hippo_lit.cli.bench import (
     Name,
     Prompts,
     Store,
-    index_data,
-    only_filter,
     opened,
     working_copy,
 )
-from hippo_lit.cli.evaluate import load_set
 from hippo_lit.cli.options import AsJson, Config, Overrides, read_settings, settings_of
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import reporting
@@ -184,7 +181,15 @@ def rollback(name: Name, prompts: Prompts = None, config: Config = None, overrid
 @app.command("try")
 def try_(
     name: Name,
-    question: Annotated[str, typer.Option("-q", "--question", metavar="TEXT", help="The question.")],
+    question: Annotated[
+        str,
+        typer.Option(
+            "-q",
+            "--question",
+            metavar="TEXT",
+            help="The question; for extract a passage, or the id of a paper.",
+        ),
+    ],
     version: Annotated[
         str, typer.Option("--prompt", metavar="VERSION", help="Try this version, or the prompt of a folder.")
     ] = "current",
@@ -202,28 +207,25 @@ def try_(
 ) -> None:
     """One call and all that it took: messages, reply, what was read and matched back, what it cost."""
     from hippo_lit.cli.prompt_tables import trials
-    from hippo_lit.errors import DataError
-    from hippo_lit.evaluate.dataset import Query
+    from hippo_lit.tune.material import check_task
     from hippo_lit.tune.trial import try_prompt
 
-    only_filter(name)
+    check_task(name)
     settings = settings_of(index, config, overrides)
     copy = working_copy(prompts, settings)
     wanted = [version, *([against] if against else [])]
     loaded = [copy.load(name, each) for each in wanted]
-    papers = index_data(index) if index else load_set(data, "", None)
+    place = store or copy.folder / "store"
     with (
         reporting() as report,
-        opened(papers, settings, store or copy.folder / "store", index, report, budget_usd=budget_usd) as on,
+        opened(name, data, settings, place, index, report, budget_usd=budget_usd) as on,
     ):
-        case = on.bench.case(Query("try", question))
-        if not case.candidates:
-            raise DataError("the index has no candidate fact for this question, so no model is asked")
+        task, case = on.material.task, on.material.case(question)
         tried = [
-            try_prompt(on.task, on.chat, prompt, case, label=label)
+            try_prompt(task, on.chat, prompt, case, label=label)
             for label, prompt in zip(wanted, loaded, strict=True)
         ]
     if as_json:
         print_json({"question": question, "tried": [trial.as_json() for trial in tried]})
     else:
-        show(trials(case, tried))
+        show(trials(task.shown(case), tried))

@@ -12,10 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from hippo_lit.cli.tables import percent, table, with_interval
-from hippo_lit.render import fact_text, printable, shorten, usage_text
+from hippo_lit.render import printable, shorten, usage_text
 
 if TYPE_CHECKING:
-    from hippo_lit.tune.bench import Case
     from hippo_lit.tune.score import PromptScore
     from hippo_lit.tune.trial import Trial
     from hippo_lit.types import Message
@@ -37,11 +36,12 @@ def listed(folder: Path, rows: Sequence[Mapping[str, Any]]) -> Table:
     return shown
 
 
-def trials(case: Case, tried: Sequence[Trial]) -> Iterator[RenderableType]:
-    """The candidates, and for each prompt its call from the messages to the cost."""
-    yield Text("Candidates", "bold")
-    for number, candidate in enumerate(case.candidates, start=1):
-        yield Text(f"  {number}. {fact_text(candidate)}  ({candidate.similarity:.2f})")
+def trials(shown: tuple[str, Sequence[str]], tried: Sequence[Trial]) -> Iterator[RenderableType]:
+    """What the case holds (a heading, lines), and for each prompt its call from the messages to the cost."""
+    heading, lines = shown
+    yield Text(heading, "bold")
+    for number, line in enumerate(lines, start=1):
+        yield Text(f"  {number}. {shorten(line, 400)}")
     for trial in tried:
         yield Text(f"\n{printable(trial.label)}  {trial.hash[:12]}", "bold")
         yield from _messages(trial.messages)
@@ -56,7 +56,7 @@ def trials(case: Case, tried: Sequence[Trial]) -> Iterator[RenderableType]:
 
 
 def scores(found: Sequence[PromptScore]) -> Table:
-    """One prompt and model a row, in percent with 95% intervals; precision and recall of facts are pooled."""
+    """One prompt and model a row, in percent with 95% intervals; precision and recall are pooled."""
     names = list(dict.fromkeys(name for score in found for name in score.values))
     shown = table("prompt", "model", *names, "precision", "recall", "unreadable", "calls", "USD")
     for score in found:
@@ -89,18 +89,21 @@ def _parsed(trial: Trial) -> RenderableType:
     if trial.error:
         return Text(f"  cannot be read: {printable(trial.error)}", "red")
     if not trial.parsed:
-        return Text("  read: no fact, nothing is kept")
+        return Text("  read: nothing")
     shown = Text("  read\n", "dim")
     for one in trial.parsed:
         mark, style = ("-", "not dim red") if one.dropped else ("+", "not dim green")
-        why = f", dropped: {one.dropped}" if one.dropped else ""
-        shown.append(f"    {mark} {shorten(one.text, 90)}\n", style)
-        shown.append(f"      {one.similarity:.2f} {shorten(one.candidate, 90)}{why}\n")
+        shown.append(f"    {mark} {shorten(one.text, 400)}\n", style)
+        near = "" if one.similarity is None else f"{one.similarity:.2f} "
+        beside = f"{near}{shorten(one.nearest, 90)}" if one.nearest else ""
+        why = f"dropped: {one.dropped}" if one.dropped else ""
+        if beside or why:
+            shown.append(f"      {', '.join(part for part in (beside, why) if part)}\n")
     return shown
 
 
 def _kept(trial: Trial) -> Text:
-    lines = [f"  {one.candidate}" for one in trial.parsed if not one.dropped] or ["  nothing"]
+    lines = [f"  {shorten(one.text, 90)}" for one in trial.parsed if not one.dropped] or ["  nothing"]
     return Text("\n".join([f"  {printable(trial.label)}:", *lines]))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -19,19 +18,18 @@ from hippo_lit.cli.bench import (
     Opened,
     Prompts,
     Store,
-    only_filter,
     opened,
     working_copy,
 )
-from hippo_lit.cli.evaluate import configurations, load_set
+from hippo_lit.cli.evaluate import configurations
 from hippo_lit.cli.options import AsJson, Config, Overrides, settings_of
 from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import Report, reporting
 
 if TYPE_CHECKING:
     from hippo_lit.llm.prompts import Prompt
-    from hippo_lit.tune.bench import Case
     from hippo_lit.tune.score import PromptScore, Verdict
+    from hippo_lit.tune.watch import OnStep, Step
     from hippo_lit.tune.working import WorkingCopy
 
 
@@ -52,7 +50,11 @@ app = typer.Typer(
 )
 _Metric = Annotated[
     str,
-    typer.Option("--metric", metavar="M", help="What decides: F1 of the kept facts, or R@k of the papers."),
+    typer.Option(
+        "--metric",
+        metavar="M",
+        help="What decides: F1; R@k of papers (fact_filter); entity-F1 (extract); EM or cited (answer).",
+    ),
 ]
 
 
@@ -85,28 +87,21 @@ def score(
 ) -> None:
     """Measure prompts against the one in use, paired over the same questions.
 
-    F1 is of the kept facts against the gold facts, R@k the recall of papers that the fact graph then finds;
-    both with 95% bootstrap intervals. What is found on the held-out half ("test") is kept, and `prompt
-    promote` goes by it. Queries without a split are halved by their ids.
+    fact_filter: F1 of the kept facts, and R@k, the recall of papers that the fact graph then finds. extract:
+    F1 of triples and of entities. answer: F1 and EM against short answers, and F1 of the cited papers. All
+    with 95% bootstrap intervals. What is found on the held-out half ("test") is kept, and `prompt promote`
+    goes by it. Cases without a split are halved by their ids.
     """
-    only_filter(name)
     found: list[tuple[str, list[PromptScore]]] = []
     default = os.environ.get("HIPPO_LIT_CONFIG")  # an option that repeats would split a path at its spaces
     for label, settings in configurations(configs or ([default] if default else None), overrides, index):
         copy = working_copy(prompts, settings)
+        place = store or copy.folder / "store"
         with (
             reporting() as report,
-            opened(
-                load_set(data, "", index),
-                settings,
-                store or copy.folder / "store",
-                index,
-                report,
-                budget_usd=budget_usd,
-                k=_k(metric),
-            ) as on,
+            opened(name, data, settings, place, index, report, budget_usd=budget_usd, metric=metric) as on,
         ):
-            cases = _cases(on, data, index, split, report)
+            cases = on.material.cases(split)
             tried = [(version, copy.load(name, version)) for version in versions or ()]
             scores = _scores(on, [("current", copy.load(name)), *tried], cases, report)
             first = not found
@@ -141,41 +136,39 @@ def run(
 ) -> None:
     """Search for a better prompt with one of DSPy's optimizers (pip install 'hippo-lit[tune]').
 
-    It sees the half of the questions that is for tuning. What it finds becomes a new version, as plain files,
-    and is scored once on the held-out half against the prompt in use. An interrupted search, or one that
-    used its budget up, goes on when the same command is given again: replies are kept.
+    It sees the half of the labelled cases that is for tuning. What it finds becomes a new version, as plain
+    files, and is scored once on the held-out half against the prompt in use. An interrupted search, or one
+    that used its budget up, goes on when the same command is given again: replies are kept.
     """
-    from hippo_lit.tune.bench import halves
     from hippo_lit.tune.optimise import Effort, optimise
     from hippo_lit.tune.promotion import promote_scored
-    from hippo_lit.tune.tasks import measure_of
 
-    only_filter(name)
     settings = settings_of(index, config, overrides)
     copy = working_copy(prompts, settings)
     place = store or copy.folder / "store"
-    loaded = load_set(data, "", index)
     log = place / f"{optimizer}.log"
-    tuning, _ = halves(loaded.queries)
     with (
         reporting() as report,
-        opened(loaded, settings, place, index, report, budget_usd=budget_usd, k=_k(metric)) as on,
+        opened(name, data, settings, place, index, report, budget_usd=budget_usd, metric=metric) as on,
     ):
         current = copy.load(name)
-        cases = on.bench.cases(tuning, report)
-        say(f"{optimizer} on {len(cases):,} questions; what it does is written to {log}")
+        cases, held_out = on.material.cases("tune"), on.material.cases("test")
+        say(f"{optimizer} on {len(cases):,} cases; what it does is written to {log}")
         best = optimise(
             optimizer,
-            on.task,
+            on.material.task,
             current,
             cases,
             on.chat,
             proposer=on.proposer,
             guard=on.guard,
-            measure=measure_of(on.task, metric),
+            measure=metric,
             log=log,
             effort=Effort(candidates, seed=seed),
             threads=settings.llm.concurrency,
+            on_step=_told(
+                report, f"{optimizer}, {'replies' if optimizer == 'gepa' else 'trials'}", metric, on
+            ),
         )
         if best.hash == current.hash:
             say(f"{optimizer} found nothing better than the {name} in use; its log: {log}")
@@ -184,7 +177,6 @@ def run(
             return
         version = copy.version_of(name, best.hash) or copy.new(name, best)
         say(f"{optimizer} made {version}: {copy.path(name, version)}")
-        held_out = _cases(on, data, index, "test", report)
         scores = _scores(on, [("current", current), (version, best)], held_out, report)
     _keep(copy, name, scores, metric)
     _tell([("", scores)], metric, as_json=as_json, version=version)
@@ -193,28 +185,26 @@ def run(
         say(f"{name}: {done.version} is in use")
 
 
-def _k(metric: str) -> int:
-    cut = metric.removeprefix("R@")
-    return int(cut) if metric.startswith("R@") and cut.isdecimal() and 0 < int(cut) <= 1000 else 5
+def _told(report: Report, stage: str, metric: str, on: Opened) -> OnStep:
+    """Progress of a search: how far it is, the best so far, what is spent."""
 
+    def told(step: Step) -> None:
+        tokens, usd = on.guard.spent
+        spent = f"{usd:.4f} USD" if usd else f"{tokens:,} tokens"
+        best = "" if step.best is None else f"best {metric} {100 * step.best:.1f}, "
+        report(stage, step.done, step.total, f"{best}{spent} spent")
 
-def _cases(on: Opened, data: str, index: Path | None, split: str, report: Report) -> list[Case]:
-    from hippo_lit.tune.bench import halves
-
-    queries = load_set(data, "", index).queries
-    if split != "all":
-        queries = halves(queries)[split == "test"]
-    return on.bench.cases(queries, report)
+    return told
 
 
 def _scores(
-    on: Opened, prompts: Sequence[tuple[str, Prompt]], cases: Sequence[Case], report: Report
+    on: Opened, prompts: Sequence[tuple[str, Prompt]], cases: Sequence[Any], report: Report
 ) -> list[PromptScore]:
     from hippo_lit.tune.score import score_prompt
 
     return [
         score_prompt(
-            on.task,
+            on.material.task,
             on.chat,
             prompt,
             cases,

@@ -80,13 +80,14 @@ def states_fact(seen: FactSeen, gold: Fact, relevant: frozenset[str]) -> bool:
     """Whether a candidate states a gold fact."""
     if relevant.isdisjoint(seen.papers):
         return False
-    wanted = _words(gold.text)
-    found = _words(f"{seen.text} {seen.sentence}")
+    wanted = content_words(gold.text)
+    found = content_words(f"{seen.text} {seen.sentence}")
     numbers = {word for word in wanted if word[0].isdigit()}
     return bool(wanted) and numbers <= found and len(wanted & found) >= COVERED * len(wanted)
 
 
-def _words(text: str) -> set[str]:
+def content_words(text: str) -> set[str]:
+    """The words of a text in their normal form, without function words."""
     return set(normalise(text).split()) - _FUNCTION_WORDS
 
 

@@ -26,11 +26,18 @@ QUERIES = "queries.jsonl"
 
 def mock_dataset() -> Dataset:
     """The 100 papers and 94 queries that come with hippo-lit."""
-    path = Path("mock_corpus") / QUERIES
-    records = list(enumerate(mock.queries(), start=1))
+    return _over_mock("mock", mock.queries(), QUERIES)
+
+
+def mock_answers() -> Dataset:
+    """The 100 papers and questions with short answers, or without one."""
+    return _over_mock("mock-answers", mock.answered(), "answered.jsonl")
+
+
+def _over_mock(name: str, records: list[dict[str, Any]], file: str) -> Dataset:
     papers = mock.build_corpus()
-    queries, notes = queries_from(records, papers, path)
-    return Dataset("mock", papers, queries, tuple(notes))
+    queries, notes = queries_from(enumerate(records, start=1), papers, Path("mock_corpus") / file)
+    return Dataset(name, papers, queries, tuple(notes))
 
 
 def read_own(path: Path, papers: Sequence[Paper] = ()) -> Dataset:

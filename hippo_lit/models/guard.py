@@ -100,6 +100,12 @@ class Guard:
         with self._free:
             return self._stopped
 
+    @property
+    def spent(self) -> tuple[int, float]:
+        """Tokens and USD so far; USD are 0 where no price is known."""
+        with self._free:
+            return self._spent.tokens, self._spent.usd
+
     def reserve(self, messages: Sequence[Message]) -> _Sum:
         """Set aside what a call may take, waiting for others where that helps. Raises ChatModelError."""
         wanted = self._worst(messages, self._price)

@@ -121,6 +121,22 @@ def hypotheses() -> list[dict[str, Any]]:
     return _records("hypotheses.jsonl")
 
 
+def extractions() -> list[dict[str, Any]]:
+    """Papers of the corpus as passages labelled by hand, in order: id, split, entities, triples.
+
+    Entities and triples are those of title and abstract that a careful reader would want in a graph.
+    """
+    return _records("extractions.jsonl")
+
+
+def answered() -> list[dict[str, Any]]:
+    """Questions with short answers, in order: id, text, answers, gold (the papers that hold them), split.
+
+    Those without answers are questions that no paper of the corpus answers.
+    """
+    return _records("answered.jsonl")
+
+
 def _records(name: str) -> list[dict[str, Any]]:
     lines = (files("hippo_lit") / "sources" / "mock_corpus" / name).read_text("utf-8").splitlines()
     return [json.loads(line) for line in lines if line]

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from hippo_lit import assemble
 from hippo_lit.config import Settings
@@ -137,9 +138,20 @@ class Bench:
         return [ranked.paper.id for ranked in found.papers]
 
 
-def halves(queries: Sequence[Query]) -> tuple[list[Query], list[Query]]:
-    """(to tune on, held out): by the splits "tune" and "test" where a set has them, else by a hash of the id,
-    so that a query stays on its side whatever else the set holds.
+class _Split(Protocol):
+    @property
+    def id(self) -> str: ...
+    @property
+    def split(self) -> str: ...
+
+
+Q = TypeVar("Q", bound=_Split)
+
+
+def halves(queries: Sequence[Q]) -> tuple[list[Q], list[Q]]:
+    """(to tune on, held out), of queries or of whatever else has an id and a split: by the splits "tune" and
+    "test" where a set has them, else by a hash of the id, so that one stays on its side whatever else the set
+    holds.
     """
     if any(query.split in ("tune", "test") for query in queries):
         held = [query for query in queries if query.split == "test"]

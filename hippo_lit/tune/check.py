@@ -8,6 +8,8 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from hippo_lit.answer.citations import find_citations
+from hippo_lit.answer.replies import split_reply
 from hippo_lit.errors import PromptError
 from hippo_lit.extract.llm import read_extraction
 from hippo_lit.filter.llm import read_matches
@@ -138,6 +140,19 @@ def _extract_demo(demo: Demo) -> str:
     return ""
 
 
+def _answer_demo(demo: Demo) -> str:
+    data = demo.input.get("data")
+    papers = data.get("papers") if isinstance(data, Mapping) else None
+    if not isinstance(papers, list) or not all(isinstance(p, Mapping) and "id" in p for p in papers):
+        return 'its input must hold data with papers, each with an "id"'
+    try:
+        _, answer = split_reply(_written(demo))
+    except UnreadableReplyError as error:
+        return f"its output is no reply that can be read: {error}"
+    unknown = find_citations(answer, [str(paper["id"]) for paper in papers], as_data(data)).unknown
+    return f"its output cites what is not among its papers: {unknown[0]}" if unknown else ""
+
+
 def _anything(demo: Demo) -> str:  # noqa: ARG001 - of other prompts any output will do
     return ""
 
@@ -150,4 +165,8 @@ def _written(demo: Demo) -> str:
     return demo.output if isinstance(demo.output, str) else as_data(demo.output)
 
 
-_READERS: dict[str, Callable[[Demo], str]] = {"fact_filter": _filter_demo, "extract": _extract_demo}
+_READERS: dict[str, Callable[[Demo], str]] = {
+    "fact_filter": _filter_demo,
+    "extract": _extract_demo,
+    "answer": _answer_demo,
+}

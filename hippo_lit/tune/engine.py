@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +18,8 @@ from typing import Any
 from hippo_lit.errors import ChatModelError, MissingExtraError
 from hippo_lit.llm.prompts import Demo, Prompt
 from hippo_lit.protocols import ChatModel
-from hippo_lit.tune.bench import Case
 from hippo_lit.tune.score import OF_THE_PROMPT
-from hippo_lit.tune.tasks import FilterTask
+from hippo_lit.tune.tasks import C, Task
 from hippo_lit.types import Message
 
 
@@ -42,9 +42,39 @@ class ChatEngine:
         self._chat = chat
         self._schema = schema
         self.error: ChatModelError | None = None
+        self._free = threading.Condition()
+        self._asking = 0
+        self._ended = False
 
     def complete(self, request: Any) -> Any:
         """One canonical request, one response. DSPy's temperatures do not reach the model: ours rule."""
+        with self._call():
+            return self._complete(request)
+
+    def end(self) -> None:
+        """Ask nothing more, and wait for what is on its way: DSPy leaves its threads behind on Ctrl-C, and
+        what they are told must still reach the cache.
+        """
+        with self._free:
+            self._ended = True
+            self._free.wait_for(lambda: self._asking == 0)
+
+    @contextlib.contextmanager
+    def _call(self) -> Iterator[None]:
+        with self._free:
+            if self._ended:
+                raise ChatModelError(
+                    "the search was ended", model=self._chat.name, status=None, kind="interrupted"
+                )
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._free:
+                self._asking -= 1
+                self._free.notify_all()
+
+    def _complete(self, request: Any) -> Any:
         from dspy import lm15
 
         system = request.system if isinstance(request.system, str | None) else _joined(request.system)
@@ -119,12 +149,11 @@ def _form_of(dspy: Any, prompt: Prompt) -> Any:
     return OurForm()
 
 
-def prompt_of(program: Any, prompt: Prompt, task: FilterTask, cases: Sequence[Case]) -> Prompt:
+def prompt_of(program: Any, prompt: Prompt, task: Task[C], cases: Sequence[C]) -> Prompt:
     """The program's instructions and demos as a prompt; replies that became demos, in their plain form."""
-    asked = {case.query.text: case for case in cases}
     demos = []
     for demo in _demos(prompt, program.ask.demos):
-        case = next((c for text, c in asked.items() if demo.input == task.variables(c)), None)
+        case = next((c for c in cases if demo.input == task.variables(c)), None)
         written = demo.output if isinstance(demo.output, str) else None
         output = (
             task.demonstration(case, written) if case is not None and written is not None else demo.output

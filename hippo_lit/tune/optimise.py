@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hippo_lit.errors import ChatModelError, ConfigError
+from hippo_lit.evaluate.measures import mean
 from hippo_lit.llm.prompts import Prompt
 from hippo_lit.models.guard import Guard
 from hippo_lit.protocols import ChatModel
-from hippo_lit.tune.bench import Case
 from hippo_lit.tune.engine import import_dspy, language_model, program_of, prompt_of, quietly
-from hippo_lit.tune.tasks import FilterTask
+from hippo_lit.tune.score import ask
+from hippo_lit.tune.tasks import C, Scored, Task
+from hippo_lit.tune.watch import OnStep, Watch, unwatched
 
 Optimizer = Literal["bootstrap", "mipro", "gepa"]
 OPTIMIZERS: tuple[Optimizer, ...] = ("bootstrap", "mipro", "gepa")
@@ -34,9 +36,9 @@ class Effort:
 
 def optimise(
     optimizer: Optimizer,
-    task: FilterTask,
+    task: Task[C],
     prompt: Prompt,
-    cases: Sequence[Case],
+    cases: Sequence[C],
     chat: ChatModel,
     *,
     proposer: ChatModel | None = None,
@@ -45,14 +47,15 @@ def optimise(
     log: Path,
     effort: Effort | None = None,
     threads: int = 4,
+    on_step: OnStep = unwatched,
 ) -> Prompt:
     """The best prompt that the optimizer found; it may be `prompt` itself.
 
     Half of the cases gives demonstrations and feedback, the other half says what is best. `proposer` writes
     instructions (mipro, gepa). Every draw comes from a seed and every reply is in `chat`'s cache, so the same
     call after an interruption, or with a larger budget, goes through what was done without asking again.
-    Raises MissingExtraError, ConfigError for too few cases, and ChatModelError once the budget is used up or
-    a model cannot be asked.
+    `on_step` is told how far it is, from any thread. Raises MissingExtraError, ConfigError for too few
+    cases, and ChatModelError once the budget is used up or a model cannot be asked.
     """
     if len(cases) < 4:
         raise ConfigError(f"{len(cases)} cases are too few to tune on: label at least 4", key="cases")
@@ -61,20 +64,50 @@ def optimise(
     lm, engine = language_model(dspy, chat, task.schema)
     writer, writing = language_model(dspy, proposer or chat)
     teaching, judging = ([_example(dspy, task, case) for case in half] for half in (cases[::2], cases[1::2]))
-    metric = _metric(dspy, task, measure)
+    watch = Watch(on_step, len(judging), _trials(optimizer, effort, len(cases)), by_reply=optimizer == "gepa")
+    metric = _metric(dspy, task, measure, watch)
     search = _SEARCHES[optimizer](dspy, metric, writer, effort, threads)
     program = program_of(dspy, prompt)
     try:
-        with quietly(log), dspy.context(lm=lm):
-            best = search(program, teaching, judging)
+        with quietly(log), dspy.context(lm=lm, callbacks=[watch.callback(dspy)]):
+            try:
+                best = search(program, teaching, judging)
+            finally:
+                for each in (engine, writing):
+                    each.end()
     except Exception as error:
         # DSPy wraps what an engine raises; the engine, and the guard, know what it was.
         if (stopped := guard.stopped or engine.error or writing.error) is not None:
             raise _stopped(stopped) from error
+        if isinstance(error, dspy.utils.exceptions.AdapterParseError):
+            raise ChatModelError(
+                f"{(proposer or chat).name} writes the instructions, and its reply cannot be read; see {log}."
+                " Try another --seed, bootstrap, which needs no instructions, or a more capable model",
+                model=(proposer or chat).name,
+                status=None,
+                kind="unreadable",
+            ) from error
         raise
     if (stopped := guard.stopped or engine.error or writing.error) is not None:
         raise _stopped(stopped)  # what was compared after that came to nothing
-    return prompt_of(best, prompt, task, cases)
+    found = prompt_of(best, prompt, task, cases)
+    before, after = (_mean(task, chat, each, cases[1::2], measure) for each in (prompt, found))
+    return found if after > before else prompt
+
+
+def _mean(task: Task[C], chat: ChatModel, prompt: Prompt, cases: Sequence[C], measure: str) -> float:
+    """On the judging half. Mostly from the cache; but bootstrap starts without the demos of the prompt, and
+    prefers what it tried first where nothing is better.
+    """
+    try:
+        return mean([_value(task, ask(task, chat, prompt, case), measure) for case in cases])
+    except ChatModelError as error:
+        raise _stopped(error) from error
+
+
+def _value(task: Task[Any], scored: Scored, measure: str) -> float:
+    """By the measure that is tuned, or by the first where a case has no other."""
+    return scored.values.get(measure, scored.values[task.measures[0]])
 
 
 def _stopped(error: ChatModelError) -> ChatModelError:
@@ -85,15 +118,29 @@ def _stopped(error: ChatModelError) -> ChatModelError:
     return ChatModelError(message, **error.fields)
 
 
-def _example(dspy: Any, task: FilterTask, case: Case) -> Any:
+def _example(dspy: Any, task: Task[C], case: C) -> Any:
     given = task.variables(case)
     return dspy.Example(**given, reply=task.demonstration(case), case=case).with_inputs(*given)
 
 
-def _metric(dspy: Any, task: FilterTask, measure: str) -> Callable[..., Any]:
+def _trials(optimizer: Optimizer, effort: Effort, cases: int) -> int:
+    """How many steps `Watch` will count, as DSPy's optimizers go about it."""
+    match optimizer:
+        case "bootstrap":
+            return (
+                effort.candidates + 3
+            )  # as it stands, labelled and bootstrapped demos in order, shuffled ones
+        case "mipro":
+            return 2 * effort.candidates + 1  # as it stands, and the trials
+        case "gepa":
+            return effort.rounds * cases
+
+
+def _metric(dspy: Any, task: Task[Any], measure: str, watch: Watch) -> Callable[..., Any]:
     def metric(example: Any, found: Any, trace: Any = None, name: Any = None, own: Any = None) -> Any:  # noqa: ARG001
         scored = task.score(example.case, found.reply)
-        value = scored.values.get(measure, scored.values[task.measures[0]])
+        watch.replied()
+        value = _value(task, scored, measure)
         return value if name is None else dspy.Prediction(score=value, feedback=scored.feedback)
 
     return metric

@@ -19,8 +19,7 @@ from hippo_lit.llm.prompts import Prompt
 from hippo_lit.models.usage import UsageMeter
 from hippo_lit.protocols import ChatModel
 from hippo_lit.text import content_hash
-from hippo_lit.tune.bench import Case
-from hippo_lit.tune.tasks import FilterTask, Scored
+from hippo_lit.tune.tasks import C, Scored, Task
 from hippo_lit.types import Usage
 
 OF_THE_PROMPT = ("unreadable", "truncated", "empty_reply")
@@ -82,10 +81,10 @@ class Verdict:
 
 
 def score_prompt(
-    task: FilterTask,
+    task: Task[C],
     chat: ChatModel,
     prompt: Prompt,
-    cases: Sequence[Case],
+    cases: Sequence[C],
     *,
     label: str = "",
     concurrency: int = 8,
@@ -120,7 +119,7 @@ def score_prompt(
     )
 
 
-def ask(task: FilterTask, chat: ChatModel, prompt: Prompt, case: Case) -> Scored:
+def ask(task: Task[C], chat: ChatModel, prompt: Prompt, case: C) -> Scored:
     """One case. Raises ChatModelError for what is not the prompt's fault."""
     messages = prompt.render(**task.variables(case))
     try:

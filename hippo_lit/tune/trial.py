@@ -10,22 +10,8 @@ from hippo_lit.llm.prompts import Prompt
 from hippo_lit.llm.replies import UnreadableReplyError
 from hippo_lit.llm.tokens import prompt_tokens
 from hippo_lit.protocols import ChatModel
-from hippo_lit.render import fact_text
-from hippo_lit.tune.bench import Case
-from hippo_lit.tune.tasks import FilterTask
+from hippo_lit.tune.tasks import C, Read, Task
 from hippo_lit.types import Message, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class Parsed:
-    """A fact of the reply: what it says, the candidate it comes nearest, how near in [0, 1], and why it was
-    dropped; "" where it was kept.
-    """
-
-    text: str
-    candidate: str
-    similarity: float
-    dropped: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +23,7 @@ class Trial:
     messages: tuple[Message, ...]
     reply: str
     finish_reason: str
-    parsed: tuple[Parsed, ...]
+    parsed: tuple[Read, ...]
     error: str
     tokens: int
     usage: Usage
@@ -46,17 +32,14 @@ class Trial:
         return asdict(self)
 
 
-def try_prompt(task: FilterTask, chat: ChatModel, prompt: Prompt, case: Case, *, label: str = "") -> Trial:
+def try_prompt(task: Task[C], chat: ChatModel, prompt: Prompt, case: C, *, label: str = "") -> Trial:
     """One call. Raises ChatModelError; a reply that cannot be read is no error."""
     messages = prompt.render(**task.variables(case))
     reply = chat.complete(messages, schema=task.schema)
-    parsed: tuple[Parsed, ...] = ()
+    parsed: tuple[Read, ...] = ()
     error = ""
     try:
-        parsed = tuple(
-            Parsed(match.text, fact_text(case.candidates[match.candidate]), match.similarity, match.dropped)
-            for match in task.matches(case, reply.text)
-        )
+        parsed = task.read(case, reply.text)
     except UnreadableReplyError as why:
         error = str(why)
         forget_reply(chat, messages, schema=task.schema)

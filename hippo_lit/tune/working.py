@@ -15,22 +15,24 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from hippo_lit.errors import ConfigError, PromptError
+from hippo_lit.errors import ConfigError, IndexLockedError, PromptError, StoreError
 from hippo_lit.llm.prompts import Prompt, load_prompt, write_prompt
 from hippo_lit.resources import prompts_dir
 from hippo_lit.storage.disk import reporting, sync_tree
+from hippo_lit.storage.lock import WriterLock
 from hippo_lit.tune.hipporag import read_hipporag_prompt
 
 DEFAULT = Path("hippo-prompts")
 CURRENT, SHIPPED = "current", "shipped"
+_WAIT_S = 30.0  # for another session; what it does takes milliseconds
 _VERSION = re.compile(r"v([1-9]\d{0,5})")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,60}")
 
@@ -123,39 +125,35 @@ class WorkingCopy:
 
     def new(self, name: str, prompt: Prompt) -> str:
         """Keep `prompt` as the next version, and return its name. Raises StoreError."""
-        self._prepare()
+        with self._writing():
+            return self._keep(name, prompt)
+
+    def _keep(self, name: str, prompt: Prompt) -> str:
         folder = self._versions(name)
         with reporting("write", folder):
             fresh = self._written(prompt, folder)
-            while True:
-                version = f"v{int((self.versions(name) or ['v0'])[-1][1:]) + 1}"
-                try:
-                    fresh.rename(folder / version)
-                except FileExistsError:
-                    continue  # another process took the number
-                except OSError:
-                    if (folder / version).exists():
-                        continue
-                    raise
-                return version
+            version = f"v{int((self.versions(name) or ['v0'])[-1][1:]) + 1}"
+            fresh.rename(folder / version)
+            return version
 
     def promote(self, name: str, version: str, why: str = "") -> Promotion:
         """Put a version into use. Raises ConfigError, PromptError, StoreError."""
-        return self._use(name, version, why, rollback=False)
+        with self._writing():
+            return self._put(name, version, why, rollback=False)
 
     def rollback(self, name: str) -> Promotion:
         """Put the version back into use that was before the last promotion. Raises ConfigError."""
-        stack = self._stack(name)
-        if len(stack) < 2:
-            raise ConfigError(f"{name}: there is nothing to go back to, no promotion is left", key="name")
-        return self._use(name, stack[-2], f"back from {stack[-1]}", rollback=True)
+        with self._writing():
+            stack = self._stack(name)
+            if len(stack) < 2:
+                raise ConfigError(f"{name}: there is nothing to go back to, no promotion is left", key="name")
+            return self._put(name, stack[-2], f"back from {stack[-1]}", rollback=True)
 
     def keep_score(self, name: str, score: Mapping[str, Any]) -> None:
         """Keep a comparison with the prompt in use."""
         self._append(name, "scores.jsonl", score)
 
-    def _use(self, name: str, version: str, why: str, *, rollback: bool) -> Promotion:
-        self._prepare()
+    def _put(self, name: str, version: str, why: str, *, rollback: bool) -> Promotion:
         prompt = load_prompt(self.path(name, version))
         if not self.history(name):
             self._record(
@@ -181,7 +179,7 @@ class WorkingCopy:
             shutil.copytree(self.path(name), self._versions(name) / f"broken-{uuid4().hex[:8]}")
             return
         if not self.version_of(name, current.hash):
-            version = self.new(name, current)
+            version = self._keep(name, current)
             self._record(name, Promotion(version, current.hash, _now(), "edited by hand"))
 
     def _is_shipped(self, name: str, digest: str) -> bool:
@@ -198,13 +196,41 @@ class WorkingCopy:
                 stack.append(line.version)
         return stack
 
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """The folder, made where it is not there, with nobody else writing to it: two sessions may share it.
+
+        Raises StoreError.
+        """
+        with self._locked():
+            self._prepare()
+            yield
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        place = self.folder / "versions"
+        with reporting("write", place):
+            place.mkdir(parents=True, exist_ok=True)
+        lock = WriterLock(place, _WAIT_S)
+        try:
+            lock.acquire()
+        except IndexLockedError as error:
+            raise StoreError(
+                f"the prompts in {self.folder} are being changed by another session (process"
+                f" {error.fields.get('pid')}): try again when it has ended",
+                path=str(self.folder),
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
     def _prepare(self) -> None:
-        """Make the folder and put in what is shipped and not there: a folder of prompts holds them all."""
+        """Put in what is shipped and not there: a folder of prompts holds them all."""
         with reporting("write", self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
             for path in prompts_dir().iterdir():
                 target = self.folder / path.name
-                self._repair(path.name)
+                self._restore(path.name)
                 if target.exists():
                     continue
                 fresh = self.folder / f".{uuid4().hex}.new"
@@ -216,10 +242,17 @@ class WorkingCopy:
 
     def _repair(self, name: str) -> None:
         """Undo a promotion that died between taking the old folder away and putting the new one there."""
-        old = self.folder / f".{name}.old"
-        if old.is_dir() and not (self.folder / name).exists():
+        if self._is_torn(name):
+            with self._locked():  # it may not have died, but be on its way
+                self._restore(name)
+
+    def _restore(self, name: str) -> None:
+        if self._is_torn(name):
             with reporting("write", self.folder / name):
-                old.rename(self.folder / name)
+                (self.folder / f".{name}.old").rename(self.folder / name)
+
+    def _is_torn(self, name: str) -> bool:
+        return (self.folder / f".{name}.old").is_dir() and not (self.folder / name).exists()
 
     def _written(self, prompt: Prompt, parent: Path) -> Path:
         fresh = parent / f".{uuid4().hex}.new"
@@ -254,15 +287,12 @@ def _lines(path: Path) -> list[dict[str, Any]]:
     if not path.is_file():
         return []
     with reporting("read", path):
-        return list(_objects(path.read_text("utf-8", "replace").split("\n")))
-
-
-def _objects(lines: Iterable[str]) -> Iterable[dict[str, Any]]:
+        lines = path.read_text("utf-8", "replace").split("\n")
+    found = []
     for line in lines:
         with suppress(ValueError, RecursionError):
-            value = json.loads(line)
-            if isinstance(value, dict):
-                yield value
+            found.append(json.loads(line))
+    return [value for value in found if isinstance(value, dict)]
 
 
 def _now() -> str:

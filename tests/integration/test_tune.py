@@ -21,9 +21,9 @@ from hippo_lit.storage.cache import Cache
 from hippo_lit.testing import Answer, FakeChatModel, Recorded, ScriptedServer, chat_reply
 from hippo_lit.tune.bench import Bench, Case, halves
 from hippo_lit.tune.engine import import_dspy
+from hippo_lit.tune.filter_task import FilterTask
 from hippo_lit.tune.optimise import OPTIMIZERS, Effort, Optimizer, optimise
 from hippo_lit.tune.score import compared, score_prompt, verdict
-from hippo_lit.tune.tasks import FilterTask
 from hippo_lit.tune.trial import try_prompt
 from hippo_lit.types import Message, Usage
 
@@ -463,7 +463,7 @@ def test_labelling_from_a_pipe(
     assert (record["text"], len(record["gold_facts"])) == ("Which C++ library has AVX2 kernels?", 1)
 
 
-def test_only_the_filter_can_be_tried(cli: Cli) -> None:
-    assert "only fact_filter can" in cli("tune", "score", "extract", code=2).stderr
+def test_other_prompts_cannot_be_tried(cli: Cli) -> None:
+    assert "only fact_filter, extract, answer can" in cli("tune", "score", "ircot", code=2).stderr
     assert "none is set" in cli("tune", "score", "fact_filter", *QUICK, code=2).stderr
     assert "there is no prompt" in cli("prompt", "show", "nothing", code=2).stderr

@@ -1,6 +1,11 @@
 from __future__ import annotations
 
-from hippo_lit.cli.progress import EVERY_S, Lines, counted
+import contextlib
+import io
+
+import pytest
+
+from hippo_lit.cli.progress import EVERY_S, Lines, counted, reporting
 
 
 class Clock:
@@ -64,3 +69,35 @@ def test_a_long_stage_says_less_often_and_in_words_for_people() -> None:
     assert said[2] == "extracting facts: 7/7,200 (30.0/min, 4 h 0 min left)"
     gaps = [line.split("/")[0].split()[-1].replace(",", "") for line in said[1:]]
     assert int(gaps[-1]) - int(gaps[-2]) == 30  # one a minute at last
+
+
+def test_a_note_is_said_beside_the_numbers() -> None:
+    said: list[str] = []
+    report = Lines(said.append, Clock())
+    report("gepa, replies", 1, 3, "best F1 50.0, 0.0100 USD spent")
+    assert said == ["gepa, replies: 1/3, best F1 50.0, 0.0100 USD spent"]
+
+
+def test_progress_goes_to_the_stderr_of_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = io.StringIO(), io.StringIO()
+    monkeypatch.setattr("sys.stderr", here)
+    with reporting() as report, contextlib.redirect_stderr(elsewhere):  # as while DSPy's output goes to a log
+        report("graph", 0, 1)
+    assert (here.getvalue(), elsewhere.getvalue()) == ("building the graph\n", "")
+
+
+def test_on_a_terminal_bars_show_the_note_wherever_stderr_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    here, elsewhere = Terminal(), io.StringIO()
+    monkeypatch.setattr("sys.stderr", here)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERM", "xterm")
+    with reporting() as report, contextlib.redirect_stderr(elsewhere):
+        report("mipro, trials", 2, 5, "best F1 50.0, 0.0100 USD spent")
+    shown = here.getvalue()
+    assert "2/5" in shown
+    assert "best F1 50.0, 0.0100 USD spent" in shown
+    assert elsewhere.getvalue() == ""

@@ -36,7 +36,7 @@ def found(place: Path, name: str = "fact_filter") -> list[tuple[str, str, str]]:
     return [(f.severity, f.where, f.message) for f in checked.findings]
 
 
-@pytest.mark.parametrize("name", ["fact_filter", "extract"])
+@pytest.mark.parametrize("name", ["fact_filter", "extract", "answer"])
 def test_the_shipped_prompts_are_good(name: str) -> None:
     checked = check_folder(name, prompts_dir() / name, DATA)
     assert checked.findings == ()
@@ -106,3 +106,19 @@ def test_a_very_long_prompt_is_a_warning(tmp_path: Path) -> None:
     ((severity, _, message),) = found(place)
     assert (severity, "tokens before the question" in message) == ("warning", True)
     assert check_folder("fact_filter", place, DATA).good
+
+
+@pytest.mark.parametrize(
+    ("papers", "output", "message"),
+    [
+        ([{"id": "p1"}], "Thought: so.\nAnswer: Yes [p1].", ""),
+        ([{"id": "p1"}], "Answer: Yes [p2].", "its output cites what is not among its papers: p2"),
+        ([{"id": "p1"}], "Thought: hm", "its output is no reply that can be read: it thinks"),
+        (["p1"], "Answer: Yes.", 'its input must hold data with papers, each with an "id"'),
+    ],
+)
+def test_demonstrations_of_answers(tmp_path: Path, papers: object, output: str, message: str) -> None:
+    given = {"input": {"data": {"question": "q", "papers": papers}}, "output": output}
+    messages = [told for _, _, told in found(folder(tmp_path, "$data", given), "answer")]
+    assert len(messages) == bool(message)
+    assert all(told.startswith(message) for told in messages)
