@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import array as packed
-import hashlib
 import json
 import math
 import mmap
@@ -30,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
-from hippo_lit.storage.checked_file import CheckedFile, buffer, digest
+from hippo_lit.storage.checked_file import SUM, CheckedFile, buffer, checksum
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
 from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.string_column import StringColumn, encode, hash64
 
 MANIFEST = "manifest.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FILE = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9]+){1,2}")
 _PAGE_ROWS = 4096
@@ -181,7 +180,7 @@ class Columns:
         differing = []
         for file, expected in self._files.items():
             with reporting("read", self._folder / file), (self._folder / file).open("rb") as stream:
-                if hashlib.file_digest(stream, digest).hexdigest() != expected["blake2b"]:
+                if checksum(stream) != expected[SUM]:
                     differing.append(file)
         if differing:
             raise self._damaged(f"not what was written: {', '.join(sorted(differing))}")
@@ -193,7 +192,7 @@ class Columns:
             found, files, kinds = manifest["format"], manifest["files"], manifest["columns"]
             if found == FORMAT_VERSION:
                 for file, entry in files.items():
-                    if not _FILE.fullmatch(file) or not isinstance(entry["blake2b"], str):
+                    if not _FILE.fullmatch(file) or not isinstance(entry[SUM], str):
                         raise self._damaged(f"{MANIFEST} has no proper entry for {file!r}")
                     self._check_size(file, entry["bytes"])
                 return dict(files), {name: dict(kind) for name, kind in kinds.items()}

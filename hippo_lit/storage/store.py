@@ -34,6 +34,7 @@ from hippo_lit.storage.schema import (
     FAILED,
     FORMAT_VERSION,
     KEEP_EXTRACTIONS,
+    KNOWN_RECORDS,
     PUT_FAILED,
     PUT_OK,
     PUT_RECORD,
@@ -114,14 +115,14 @@ class Store:
         with self._changing_papers() as db:
             aliases = other_ids(self._db.rows, {row[0] for row in rows}) if replace else {}
             for paper_id, source, payload in rows:
-                found = db.execute("SELECT source, digest FROM records WHERE paper_id = ?", (paper_id,))
-                known, digest = dict(found), content_hash(payload)
+                digest = content_hash(payload)
+                known = dict(db.execute(KNOWN_RECORDS, (paper_id, digest, payload)))
                 gone = aliases.pop(paper_id, set())
                 db.executemany("DELETE FROM records WHERE paper_id = ?", ((other,) for other in gone))
                 others = known.keys() - given[paper_id] if replace else ()
                 for other in others:
                     db.execute("DELETE FROM records WHERE paper_id = ? AND source = ?", (paper_id, other))
-                if known.get(source) != digest:
+                if not known.get(source):
                     db.execute(PUT_RECORD, (paper_id, source, payload, digest, time.time()))
                 elif not others and not gone:
                     unchanged += 1
