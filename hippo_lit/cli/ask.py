@@ -26,6 +26,7 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
+    not_empty,
     query_settings,
     schema_option,
 )
@@ -37,7 +38,10 @@ _Schema = Annotated[bool, schema_option("Answer")]
 
 def ask(
     question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="The question, in words.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="QUESTION", help="The question, in words.", show_default=False, callback=not_empty
+        ),
     ],
     folder: IndexFolder,
     k: Annotated[

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 def _not_blank(value: str | None) -> str | None:
     if value is not None and not value.strip():
         raise typer.BadParameter("it is empty; give the folder of the index")
+    if value is not None and Path(value).expanduser().is_file():
+        raise typer.BadParameter(f"{value} is a file; give the folder of an index, or a new one")
     return value
+
+
+def not_empty(text: str) -> str:
+    """What is asked, which must say something."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; write what you are looking for")
+    return text
 
 
 _INDEX = typer.Option(
@@ -99,10 +108,10 @@ def query_settings(folder: str, config: str | None, overrides: list[str] | None)
     from hippo_lit.cli.output import say
     from hippo_lit.remembered import without_effect
 
-    given = read_settings(config, overrides)
-    for warning in without_effect(Path(folder).expanduser(), given):
+    # A file of settings is given whole, and only some of it is meant for a search.
+    for warning in without_effect(Path(folder).expanduser(), read_settings(None, overrides)):
         say(warning)
-    return given
+    return read_settings(config, overrides)
 
 
 def config_file(given: str) -> Path:

@@ -25,6 +25,7 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
+    not_empty,
     query_settings,
     schema_option,
 )
@@ -37,7 +38,12 @@ _Schema = Annotated[bool, schema_option("PriorArt")]
 def prior_art(
     hypothesis: Annotated[
         str,
-        typer.Argument(metavar="HYPOTHESIS", help="A statement, in a sentence or two.", show_default=False),
+        typer.Argument(
+            metavar="HYPOTHESIS",
+            help="A statement, in a sentence or two.",
+            show_default=False,
+            callback=not_empty,
+        ),
     ],
     folder: IndexFolder,
     k: Annotated[

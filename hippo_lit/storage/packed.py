@@ -62,11 +62,11 @@ class Packed(Sequence[str]):
         if self.hashes is None or others.hashes is None:
             raise ValueError("strings without hashes cannot be looked up")
         # The many are looked up among the few: to sort them would take longer.
-        wanted = np.sort(others.hashes)
+        few = np.sort(others.hashes)
         likely = np.zeros(0, dtype=np.int64)
-        if len(wanted):
-            place = np.minimum(np.searchsorted(wanted, self.hashes), len(wanted) - 1)
-            likely = np.flatnonzero(wanted[place] == self.hashes)
+        if len(few):
+            place = np.minimum(np.searchsorted(few, self.hashes), len(few) - 1)
+            likely = np.flatnonzero(few[place] == self.hashes)
         order = likely[np.argsort(self.hashes[likely], kind="stable")]
         ascending = self.hashes[order]
         firsts = np.searchsorted(ascending, others.hashes)

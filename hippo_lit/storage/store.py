@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 
-from hippo_lit.errors import DataError, IndexNotFoundError
+from hippo_lit.errors import DataError, IndexNotFoundError, StoreError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
@@ -69,6 +69,8 @@ class Store:
         if create and read_only:
             raise ValueError("a store cannot be created read-only")
         path = Path(folder, STORE_FILE)
+        if Path(folder).is_file():
+            raise StoreError(f"{folder} is a file: name a folder", path=str(folder))
         with reporting("open the index at", Path(folder)):
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -160,9 +162,8 @@ class Store:
 
     def papers(self) -> Iterator[Paper]:
         """Every paper, merged from all its records, by ascending id; as of the first one asked for."""
-        rows = self._db.stream(
-            "SELECT merged_id, paper_id, payload, digest FROM records ORDER BY merged_id, paper_id, source"
-        )
+        sql = "SELECT merged_id, paper_id, payload, digest FROM records ORDER BY merged_id, paper_id, source"
+        rows = self._db.stream(sql)
         for merged_id, group in groupby(rows, key=lambda row: row[0]):
             yield self._merged(merged_id, [self._paper(*row[1:]) for row in group])
 

@@ -65,6 +65,18 @@ def test_waiting_ends_when_the_other_writer_does(tmp_path: Path, holder: subproc
     timer.join()
 
 
+def test_who_waits_hears_for_whom(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    assert holder.stdin is not None
+    timer = threading.Timer(0.2, holder.stdin.close)
+    timer.start()
+    heard: list[str] = []
+    WriterLock(tmp_path, wait_s=30).acquire(heard.append)
+    timer.join()
+    [once] = heard
+    assert once.startswith(f"{tmp_path} is being written by process {holder.pid} on ")
+    assert once.endswith(": waiting, 30 s more at most")
+
+
 def test_one_object_one_holder_even_within_a_process(tmp_path: Path) -> None:
     first, second = WriterLock(tmp_path), WriterLock(tmp_path, wait_s=0.01)
     with first:
