@@ -58,9 +58,9 @@ def delete(
     """Take papers out of an index, or what one source said of them.
 
     Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
-    then 3. What was paid for the papers' texts is kept: a
-    paper that comes back costs nothing. Where what stays has to be asked about, as after `--source`, the
-    budget and the exit codes are those of `index`. Interrupted, run it again: it goes on.
+    then 3. What was paid for the papers' texts is kept: a paper that comes back costs nothing. Where a model
+    has to be asked about what stays, as after --source, budget and exit codes are those of `index`.
+    Interrupted, run it again: it goes on.
     """
     from hippo_lit.api import HippoLit
     from hippo_lit.cli.index_report import Outcome, leave

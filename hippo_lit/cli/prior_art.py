@@ -26,7 +26,8 @@ from hippo_lit.cli.options import (
     MaxTokens,
     Overrides,
     not_empty,
-    query_settings,
+    read_settings,
+    say_without_effect,
     schema_option,
 )
 from hippo_lit.cli.output import print_json, show
@@ -80,11 +81,12 @@ def prior_art(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = query_settings(folder, config, overrides)
+    settings = read_settings(config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         art = lit.check_prior_art(
             hypothesis, k, mode, filters=filters, budget=Budget(max_tokens, max_cost_usd)
         )
+    say_without_effect(folder, overrides)
     if as_json:
         from hippo_lit.answer.values import to_json
 

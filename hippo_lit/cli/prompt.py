@@ -140,7 +140,7 @@ def check(
     names = copy.names() if name is None else [name]
     found = {each: _checked(copy, each, version) for each in names}
     if as_json:
-        rows = [{**asdict(report), "good": report.good} for report in found.values()]
+        rows = [{"name": each, **asdict(report), "good": report.good} for each, report in found.items()]
         print_json(rows[0] if name else {"good": all(row["good"] for row in rows), "prompts": rows})
     else:
         for each, report in found.items():

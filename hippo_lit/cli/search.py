@@ -18,7 +18,15 @@ from hippo_lit.cli.filters import (
     Year,
     filters_from,
 )
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, not_empty, query_settings
+from hippo_lit.cli.options import (
+    AsJson,
+    Config,
+    IndexFolder,
+    Overrides,
+    not_empty,
+    read_settings,
+    say_without_effect,
+)
 from hippo_lit.cli.output import print_json, show
 from hippo_lit.types import Mode
 
@@ -59,7 +67,7 @@ def search(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = query_settings(folder, config, overrides)
+    settings = read_settings(config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         result = lit.retrieve(
             query,
@@ -68,6 +76,7 @@ def search(
             filters=filters,
             explain=explain or as_json,  # the ways through the graph take time to find
         )
+    say_without_effect(folder, overrides)
     if as_json:
         from hippo_lit.render import to_json
 

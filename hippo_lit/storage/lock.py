@@ -26,7 +26,7 @@ from hippo_lit.text import clean
 
 LOCK_FILE = "writer.lock"
 _POLL_S = 0.05
-_TELL_S = 10.0  # how often who waits hears of it
+_FIRST_S, _TELL_S = 0.5, 10.0  # when who waits hears of it, and how often then
 _MAX_BYTES = 4096
 
 
@@ -100,8 +100,8 @@ class WriterLock:
         self.release()
 
     def _wait_for(self, descriptor: int, told: Callable[[str], None] | None) -> None:
-        tell_at = time.monotonic()
-        deadline = tell_at + self._wait_s
+        began = time.monotonic()
+        tell_at, deadline = began + _FIRST_S, began + self._wait_s
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -15,6 +15,7 @@ import pytest
 
 import hippo_lit
 from hippo_lit.errors import IndexLockedError, IndexNotFoundError, StoreError
+from hippo_lit.storage import lock
 from hippo_lit.storage.lock import LOCK_FILE, WriterLock
 
 HOLD = """
@@ -65,7 +66,10 @@ def test_waiting_ends_when_the_other_writer_does(tmp_path: Path, holder: subproc
     timer.join()
 
 
-def test_who_waits_hears_for_whom(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+def test_who_waits_hears_for_whom(
+    tmp_path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_FIRST_S", 0.0)
     assert holder.stdin is not None
     timer = threading.Timer(0.2, holder.stdin.close)
     timer.start()
