@@ -179,5 +179,5 @@ def test_a_forked_child_neither_has_the_lock_nor_keeps_it_alive(tmp_path: Path) 
         assert parent.stdout is not None
         assert parent.stdout.readline() == "0\n"
         assert parent.wait(30) == 0
-        with WriterLock(tmp_path) as lock:  # though the second child still lives
+        with WriterLock(tmp_path, wait_s=10) as lock:  # though the second child still lives
             assert lock.held
