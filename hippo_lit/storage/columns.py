@@ -68,8 +68,7 @@ class ColumnWriter:
         self._register(name, kind="array")
         file, dtype = f"{name}.npy", np.dtype(dtype)
         with self._create(file) as out:
-            header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(out, header)
+            _write_header(out, dtype, shape)
             left = math.prod(shape)
             for piece in values:
                 left -= piece.size
@@ -145,8 +144,15 @@ class ColumnWriter:
         if values.dtype.hasobject:
             raise ValueError(f"{file}: an array of Python objects cannot be stored")
         with self._create(file) as out:
-            np.lib.format.write_array(out, values, allow_pickle=False)
+            _write_header(out, values.dtype, values.shape)
+            if values.size:
+                out.write(buffer(values))  # numpy's own writing copies it piece by piece
         self._files[file] |= {"dtype": values.dtype.str, "shape": values.shape}
+
+
+def _write_header(out: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, header)
 
 
 class Columns:
