@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
@@ -53,9 +53,7 @@ class HippoLit(Asking):
         wait_s: float = 0.0,
     ) -> None:
         """Use `open`."""
-        self.path = path
-        self.settings = settings
-        self.store = store
+        self.path, self.settings, self.store = path, settings, store
         prompts = prompts if prompts is not None else settings.prompts.path
         own_chat = chat if chat is not None else assemble.make_chat(settings)
         own_embedder = embedder if embedder is not None else assemble.make_embedder(settings, prompts)
@@ -110,11 +108,11 @@ class HippoLit(Asking):
     ) -> Counts:
         """Add papers, or further sources' views of papers that are there, and bring the index up to date.
 
-        Papers may be dicts with at least id and title or abstract. What was added before is not done
-        again. Where the chat model fails, or the `budget` ends, the papers are indexed without the facts
-        that are missing, and `hippo` answers are called degraded until a later run has found them; `build`
-        says how many. Raises DataError for a dict that cannot be a paper (nothing of its batch is stored
-        then), IndexLockedError while another process writes, EmbeddingError, StoreError.
+        Papers may be dicts with at least id and title or abstract. What was added before is not done again.
+        Where the chat model fails, or the `budget` ends, the papers are indexed without the facts that are
+        missing, and `hippo` answers are called degraded until a later run has found them. Raises DataError
+        for a dict that cannot be a paper (nothing of its batch is stored then), IndexLockedError while
+        another process writes, EmbeddingError, StoreError.
         """
         with self.writing():
             counts = self.put(papers)
@@ -134,24 +132,32 @@ class HippoLit(Asking):
         return counts
 
     def delete(
-        self, ids: Iterable[str], *, source: str | None = None, progress: Progress | None = None
+        self,
+        ids: Iterable[str],
+        *,
+        source: str | None = None,
+        progress: Progress | None = None,
+        budget: Budget | None = None,
     ) -> int:
         """Take papers out, or only what `source` said of them, and bring the index up to date.
 
-        Returns how many papers that concerned. What was paid for their texts is kept, so that a paper that
-        comes back costs nothing. Raises DataError (unknown: the ids) where the index holds no such paper,
-        or nothing of it from `source`; EmbedderMismatchError or ConfigError where the settings name other
-        models than the index was made with, since all that stays would be done again; nothing is deleted
-        then. Raises also as `add`.
+        Returns how many papers that concerned. What was paid for their texts is kept. Raises DataError
+        (unknown: the ids) where the index holds no such paper, or nothing of it from `source`;
+        EmbedderMismatchError or ConfigError where the settings name other models than the index was made
+        with, since all that stays would be done again; nothing is deleted then. Raises also as `add`.
         """
         with self.writing():
-            deleted = self._writer.delete(ids, source)
-            self.build(progress=progress)
+            deleted = self.drop(ids, source=source)
+            self.build(progress=progress, budget=budget)
         return deleted
 
     def put(self, papers: Papers) -> Counts:
         """Store papers without indexing them yet; `build` does that."""
         return self._writer.put(papers)
+
+    def drop(self, ids: Iterable[str], *, source: str | None = None) -> int:
+        """`delete` in the store alone; `build` does the rest."""
+        return self._writer.delete(ids, source)
 
     def build(
         self,
@@ -163,11 +169,10 @@ class HippoLit(Asking):
     ) -> Built:
         """Extract, embed and publish what is new in the store, and remember the settings.
 
-        Nothing is done where nothing is new; `rebuild` publishes anew all the same: what mends damage.
+        Nothing is done where nothing is new; `rebuild` publishes anew all the same, which mends damage.
         `budget` ends the calls of the chat model. With `batch` these go into jobs of the provider's Batch
-        API: "submit" collects what is answered and comes back at once, "wait" when all is. A chat model's
-        failures are no errors: they are in what is returned. Raises ConfigError, EmbeddingError,
-        IndexLockedError, StoreError.
+        API: "submit" collects what is answered and comes back at once, "wait" when all is. Failures of the
+        model are in what is returned. Raises ConfigError, EmbeddingError, IndexLockedError, StoreError.
         """
         with self.writing():
             built = self._writer.build(progress, budget, batch, rebuild=rebuild)
@@ -197,12 +202,12 @@ class HippoLit(Asking):
         """`delete`, without blocking the event loop."""
         return await asyncio.to_thread(self.delete, ids, source=source)
 
-    def writing(self) -> AbstractContextManager[None]:
-        """Holds the right to write over several writes: no other writer comes between them.
+    def writing(self, told: Callable[[str], None] | None = None) -> AbstractContextManager[None]:
+        """Holds the right to write over several writes; `told` hears who is waited for meanwhile.
 
         Raises IndexLockedError (path, pid, host, since) where another holds it for longer than `wait_s`.
         """
-        return self._writer.session()
+        return self._writer.session(told)
 
     # -- reading
 
@@ -255,9 +260,7 @@ class HippoLit(Asking):
         filters: Filters | Mapping[str, Any] | None = None,
         explain: bool = False,
     ) -> list[RetrievalResult]:
-        """One result a query, in order; the queries are embedded together. `exclude` has a group a query;
-        `years` and `filters` are for all.
-        """
+        """One result a query, in order, all embedded together; `exclude` has a group a query."""
         groups = exclude if exclude is not None else [()] * len(queries)
         chosen = [parse_filters(filters, years=years, exclude=group) for group in groups]
         with self._reader.answering(mode) as retriever:
@@ -294,9 +297,6 @@ class HippoLit(Asking):
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()

@@ -53,7 +53,7 @@ def examine(settings: Settings, index: str | Path | None = None) -> Iterator[Che
     yield _python()
     yield _packages()
     yield _checked("configs", _configs)
-    yield _checked("prompts", _prompts)
+    yield _checked("prompts", lambda: _prompts(settings))
     embedder: list[Embedder] = []
     yield _checked("embedder", lambda: _embedder(settings, embedder))
     yield _checked("extractor", lambda: _extractor(settings))
@@ -128,9 +128,10 @@ def _configs() -> Check:
     return Check("configs", "ok", f"{', '.join(file.stem for file in files)} in {folder}")
 
 
-def _prompts() -> Check:
-    folder = prompts_dir()
-    names = ["extract", "fact_filter"]
+def _prompts(settings: Settings) -> Check:
+    """The prompts that runs take: with `prompts.path` all of them from there."""
+    folder = prompts_dir(settings.prompts.path)
+    names = sorted({"extract", "fact_filter"} | {path.parent.name for path in folder.glob("*/system.md")})
     for name in names:
         load_prompt(folder / name)
     instructions = ["query_to_fact", "query_to_passage"]

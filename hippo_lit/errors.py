@@ -92,16 +92,17 @@ class ChatModelError(ModelError):
 
     Fields: model, status (HTTP status or None), attempts, retry_after_s, and kind, one of
     "auth", "not_found", "quota", "bad_request", "rate_limit", "server", "timeout", "connection",
-    "empty_reply", "truncated", "unreadable"; or, where no call was made, "budget" (it would be exceeded),
-    "given_up" (too many in a row failed) and "pending" (the reply of a batch job is awaited).
+    "unreachable" (a server that never answered refuses connections), "empty_reply", "truncated",
+    "unreadable"; or, where no call was made, "budget" (it would be exceeded), "given_up" (too many in a row
+    failed) and "pending" (the reply of a batch job is awaited).
     """
 
-    ACCOUNT_WIDE: ClassVar = ("auth", "not_found", "quota")
+    ACCOUNT_WIDE: ClassVar = ("auth", "not_found", "quota", "unreachable")
     UNTRIED: ClassVar = (*ACCOUNT_WIDE, "budget", "given_up", "pending")
 
     @property
     def account_wide(self) -> bool:
-        """Whether every other call would fail likewise: a wrong key, no credit, an unknown model."""
+        """Whether every other call would fail likewise: a wrong key, no credit, no such model, no server."""
         return self.fields.get("kind") in self.ACCOUNT_WIDE
 
     @property

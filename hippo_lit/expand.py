@@ -30,7 +30,6 @@ _DIRECTIONS: dict[Directions, tuple[Direction, ...]] = {
     "citations": ("citations",),
 }
 _FAILURES_IN_A_ROW = 3  # then the service is taken to be down
-_LINKS = "links"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from hippo_lit.protocols import FactExtractor, PartEmbedder
 from hippo_lit.snapshot import FORMAT, Snapshot
 from hippo_lit.storage.publish import SNAPSHOTS, open_current, publish, sweep
 from hippo_lit.storage.ragged import runs_of
+from hippo_lit.storage.seal import damage
 from hippo_lit.storage.store import Store
 from hippo_lit.text import content_hash
 from hippo_lit.types import Paper, Passage
@@ -100,8 +101,15 @@ class Indexer:
         """
         current, damaged = (None, True) if rebuild else self._current()
         known = self._known(current)
+        papers = list(self.store.fingerprints())
+        rows = _rows(papers, known[0] if known else None)
+        spoilt = self._spoilt(current, known[0], rows) if known and current else ""
+        if spoilt:
+            known, rows = None, _rows(papers, None)
         old = known[0] if known else None
-        plan, facts = self._plan(old)
+        plan, facts = self._plan(papers, rows, old)
+        if spoilt:
+            facts = replace(facts, notes=(f"all is made anew: {spoilt}", *facts.notes))
         failed = plan.failed(old)
         state = self._state(plan, failed)
         new = current is None or current.name.partition(_AGAIN)[0] != state
@@ -155,23 +163,25 @@ class Indexer:
 
     # -- what is new
 
-    def _plan(self, old: CorpusParts | None) -> tuple[_Plan, Extracted]:
-        """What has to be made, and how the extraction went.
+    def _spoilt(self, current: Snapshot, old: CorpusParts, rows: NDArray[np.int64]) -> str:
+        """What is damaged in a snapshot from which something is to be carried over; "" where nothing is.
+
+        What is written anew gets checksums of its own, so that damage would pass for what was written.
+        """
+        there = rows[rows >= 0]
+        if len(there) == len(rows) == len(old) and not old.failed.any():
+            return ""  # nothing to do
+        return next(iter(damage(current.folder)), "") if len(there) else ""
+
+    def _plan(
+        self, papers: Sequence[tuple[str, str]], rows: NDArray[np.int64], old: CorpusParts | None
+    ) -> tuple[_Plan, Extracted]:
+        """What has to be made of the papers, given with their `_rows`; and how the extraction went.
 
         Papers with a passage that failed before are tried again, and made anew where that changed anything.
         """
-        papers = list(self.store.fingerprints())
-        rows = np.full(len(papers), -1, dtype=np.int64)
         retried = np.zeros(len(papers), dtype=np.bool_)
         if old is not None:
-            digests = old.fingerprints.tobytes().hex()
-            known = {paper_id: row for row, paper_id in enumerate(old.ids)}
-            found = (known.get(paper_id, -1) for paper_id, _ in papers)
-            same = (
-                row if row >= 0 and digests[32 * row : 32 * row + 32] == digest else -1
-                for row, (_, digest) in zip(found, papers, strict=True)
-            )
-            rows = np.fromiter(same, dtype=np.int64, count=len(papers))
             there = rows >= 0
             retried[there] = old.has_failed()[rows[there]]
         asked = np.flatnonzero((rows < 0) | retried)
@@ -252,6 +262,20 @@ class Indexer:
         else:  # nothing to ask the model, which need not even be loaded
             vectors = of_sentences = old.passage_vectors[0][:0]
         return corpus.make(papers, map(len, spans), vectors, of_sentences)
+
+
+def _rows(papers: Sequence[tuple[str, str]], old: CorpusParts | None) -> NDArray[np.int64]:
+    """The row of each paper, given as (id, fingerprint), in the old parts; -1 where it is new or changed."""
+    if old is None:
+        return np.full(len(papers), -1, dtype=np.int64)
+    digests = old.fingerprints.tobytes().hex()
+    known = {paper_id: row for row, paper_id in enumerate(old.ids)}
+    found = (known.get(paper_id, -1) for paper_id, _ in papers)
+    same = (
+        row if row >= 0 and digests[32 * row : 32 * row + 32] == digest else -1
+        for row, (_, digest) in zip(found, papers, strict=True)
+    )
+    return np.fromiter(same, dtype=np.int64, count=len(papers))
 
 
 def _built(state: str, facts: Extracted, *, published: bool, papers: int, passages: int) -> Built:

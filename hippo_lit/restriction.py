@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from hippo_lit.errors import ConfigError
-from hippo_lit.text import clean
+from hippo_lit.text import clean, is_whole
 from hippo_lit.types import Filters
 
 Years = tuple[int | None, int | None]
@@ -31,9 +31,7 @@ def parse_years(text: str) -> Years:
         raise _error("years", f"{text!r} is no range of years; write 2018-2024, 2020, 2018- or -2020")
     first = int(match[1]) if match[1] else None
     last = (int(match[3]) if match[3] else None) if match[2] else first
-    if first is not None and last is not None and last < first:
-        raise _error("years", f"{text!r} ends before it begins; did you mean {last}-{first}?")
-    return first, last
+    return _in_order(first, last, text)
 
 
 def parse_filters(
@@ -77,12 +75,19 @@ def _years(value: Any) -> Years:
         return None, None
     if isinstance(value, str):
         return parse_years(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value, value
+    if is_whole(value):
+        return int(value), int(value)
     ends = tuple(value) if isinstance(value, Iterable) else ()
-    if len(ends) != 2 or not all(end is None or (isinstance(end, int) and end is not True) for end in ends):
+    if len(ends) != 2 or not all(end is None or is_whole(end) for end in ends):
         raise _error("years", f"years are a pair (first, last) of numbers or None, not {value!r}")
-    return ends
+    first, last = (None if end is None else int(end) for end in ends)
+    return _in_order(first, last, value)
+
+
+def _in_order(first: int | None, last: int | None, given: object) -> Years:
+    if first is not None and last is not None and last < first:
+        raise _error("years", f"{given!r} ends before it begins; did you mean {last}-{first}?")
+    return first, last
 
 
 def _texts(key: str, value: Any, *, one: bool = False) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextvars
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -18,7 +20,23 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_EMPTY_RETRIES = 2  # an empty reply is often a hiccup, but each one may have been paid for
+_FEW_RETRIES = {
+    "empty_reply": 2,  # often a hiccup, but each one may have been paid for
+    "unreachable": 1,  # a server that was never there is likely not to come
+}
+
+
+_told: contextvars.ContextVar[Callable[[str], None] | None] = contextvars.ContextVar("told", default=None)
+
+
+@contextmanager
+def telling(told: Callable[[str], None]) -> Iterator[None]:
+    """What runs inside tells `told` of each call that is tried again, as it begins to wait."""
+    token = _told.set(told)
+    try:
+        yield
+    finally:
+        _told.reset(token)
 
 
 class CallFailed(Exception):  # noqa: N818 - it says what happened to one call, and never leaves an adapter
@@ -93,12 +111,20 @@ class RetryPolicy:
             late = time.monotonic() + state.upcoming_sleep >= deadline
             return late or state.attempt_number >= self.max_attempts
 
-        retrying = Retrying(retry=_again, wait=self._wait, stop=stop, sleep=pause, reraise=True)
+        retrying = Retrying(
+            retry=_again, wait=self._wait, stop=stop, sleep=pause, before_sleep=self._tell, reraise=True
+        )
         try:
             return retrying(once)
         except CallFailed as failed:
             failed.attempts = retrying.statistics["attempt_number"]
             raise
+
+    def _tell(self, state: RetryCallState) -> None:
+        failed, told = _failure(state), _told.get()
+        if failed is not None and told is not None:
+            again = f"retrying in {state.upcoming_sleep:.1f} s"
+            told(f"{failed.detail}: {again} (attempt {state.attempt_number + 1} of {self.max_attempts})")
 
     def _wait(self, state: RetryCallState) -> float:
         from tenacity import wait_random_exponential
@@ -118,7 +144,7 @@ def _again(state: RetryCallState) -> bool:
     failed = _failure(state)
     if failed is None or not failed.again:
         return False
-    return failed.kind != "empty_reply" or state.attempt_number <= _EMPTY_RETRIES
+    return state.attempt_number <= _FEW_RETRIES.get(failed.kind, state.attempt_number)
 
 
 class Pace:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from numbers import Integral
+from typing import TypeGuard
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _BIDI = re.compile(r"[\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069]")
@@ -56,6 +58,11 @@ def without_accents(text: str) -> str:
         return text
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.translate(_STROKED)))
     return unicodedata.normalize("NFC", bare)
+
+
+def is_whole(value: object) -> TypeGuard[int]:
+    """Whether it is a whole number, numpy's included, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def content_hash(*parts: str) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hippo_lit import assemble
 from hippo_lit.config import Settings
-from hippo_lit.errors import ConfigError, HippoLitError, IndexNotFoundError, StoreError
+from hippo_lit.errors import ConfigError, FormatVersionError, HippoLitError, IndexNotFoundError, StoreError
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.remembered import recall
 from hippo_lit.snapshot import Snapshot
@@ -28,7 +28,10 @@ from hippo_lit.types import Paper
 Part = Literal["settings", "store", "cache", "batches", "snapshot", "references", "papers"]
 _UNIT = 1e-3
 _ROWS = 65_536
-_ADVICE_STORE = "Restore store.db from a copy; or index the papers anew into another folder."
+_ADVICE_STORE = (
+    "Read the sources of what is damaged again with `hippo-lit index`, which mends their records; or restore "
+    "store.db from a copy."
+)
 _ADVICE_CACHE = "Run `hippo-lit index --rebuild`: what is damaged is made again, the rest is used."
 _ADVICE_BATCHES = (
     "Restore batches.db from a copy; without it, what its jobs answer is asked, and paid for, again."
@@ -60,16 +63,29 @@ def verify_index(folder: str | Path, given: Settings | None = None) -> Iterator[
     except (StoreError, ConfigError) as error:
         yield Finding("settings", "damage", error.message, "")
         settings = given or Settings()
-    yield from _guarded("store", _ADVICE_STORE, lambda: _store(path))
-    yield from _guarded("cache", _ADVICE_CACHE, lambda: _cache(assemble.cache_path(settings, path)))
-    yield from _guarded("batches", _ADVICE_BATCHES, lambda: _batches(path))
-    yield from _guarded("snapshot", ADVICE_REBUILD, lambda: _snapshot(path))
+    told: set[str] = set()  # the store is read again for its papers
+    examinations: tuple[tuple[Part, str, Callable[[], Iterator[Finding]]], ...] = (
+        ("store", _ADVICE_STORE, lambda: _store(path)),
+        ("cache", _ADVICE_CACHE, lambda: _cache(assemble.cache_path(settings, path))),
+        ("batches", _ADVICE_BATCHES, lambda: _batches(path)),
+        ("snapshot", ADVICE_REBUILD, lambda: _snapshot(path)),
+    )
+    for part, advice, examine in examinations:
+        for finding in _guarded(part, advice, examine):
+            if finding.problem not in told:
+                told.add(finding.problem)
+                yield finding
 
 
 def _guarded(part: Part, advice: str, examine: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
     """The findings; an error that ends an examination is one, too."""
     try:
         yield from examine()
+    except FormatVersionError as error:
+        # An earlier version's is whole, and the next run brings it up to date.
+        found, expected = error.fields.get("found"), error.fields.get("expected")
+        old = isinstance(found, int) and isinstance(expected, int) and found < expected
+        yield Finding(part, "behind" if old else "damage", error.message, _ADVICE_BEHIND if old else "")
     except HippoLitError as error:
         yield Finding(part, "damage", error.message, "" if advice in error.message else advice)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -63,12 +63,22 @@ class Writer:
         self._lock = WriterLock(parts.path, wait_s)
 
     @contextmanager
-    def session(self) -> Iterator[None]:
-        """The right to write, taken once however many steps a write has. One writing thread at a time."""
+    def session(self, told: Callable[[str], None] | None = None) -> Iterator[None]:
+        """The right to write, taken once however many steps a write has. One writing thread at a time.
+
+        `told` hears who is waited for.
+        """
         if self._read_only:
             raise StoreError(f"{self._path} was opened read-only", path=str(self._path))
-        with self._turn, nullcontext() if self._lock.held else self._lock:
-            yield
+        with self._turn:
+            if self._lock.held:
+                yield
+                return
+            self._lock.acquire(told)
+            try:
+                yield
+            finally:
+                self._lock.release()
 
     def put(self, papers: Iterable[Paper | Mapping[str, Any]]) -> Counts:
         """Store what papers say, a batch at a time."""

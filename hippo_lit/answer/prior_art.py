@@ -99,11 +99,12 @@ class PriorArtChecker:
         claims = with_states(claims, papers)
         usage = meter.stages()
         reasons = (*(result.reason for result in results), failure, *judgement.reasons)
+        unjudged = ": ".join(filter(None, ("no paper could be judged", "; ".join(judgement.reasons))))
         art = PriorArt(
             hypothesis,
             "none",
             None,
-            NO_MODEL if self._models is None else "no paper could be judged",
+            NO_MODEL if self._models is None else unjudged,
             claims,
             papers,
             _searched(results[0].mode, claims, snapshot, filters, k),

@@ -40,9 +40,9 @@ Exit codes
   2    wrong use: an option, a setting, a prompt, a package not installed
   3    a file or record cannot be read, or there is no such paper
   4    a paper source failed; from `index`, `expand`: what came is indexed
-  5    a model failed; from `index`: some passages got no facts
+  5    a model failed; from `index`, `delete`: some passages got no facts
   6    the index cannot be read or written, or `verify` found it damaged
-  7    `index` ended early as told: the budget is used up, or replies of
+  7    `index`, `delete` ended early as told: the budget is used up, or replies of
        batch jobs are awaited; the next run goes on
   70   a bug in hippo-lit
   130  interrupted (Ctrl-C)

@@ -26,7 +26,9 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
-    query_settings,
+    not_empty,
+    read_settings,
+    say_without_effect,
     schema_option,
 )
 from hippo_lit.cli.output import print_json, show
@@ -37,7 +39,10 @@ _Schema = Annotated[bool, schema_option("Answer")]
 
 def ask(
     question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help="The question, in words.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="QUESTION", help="The question, in words.", show_default=False, callback=not_empty
+        ),
     ],
     folder: IndexFolder,
     k: Annotated[
@@ -83,11 +88,12 @@ def ask(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = query_settings(folder, config, overrides)
+    settings = read_settings(config, overrides)
     options: dict[str, Any] = {"steps": steps, "filters": filters, "budget": Budget(max_tokens, max_cost_usd)}
     printer = None if as_json else Printer()
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         answer = lit.answer(question, k, mode, **options, on_text=printer)
+    say_without_effect(folder, overrides)
     if printer is None:
         from hippo_lit.answer.values import to_json
 

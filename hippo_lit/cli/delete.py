@@ -11,7 +11,16 @@ from typing import Annotated
 import typer
 
 from hippo_lit.cli import EXIT_INTERRUPTED
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, Wait, read_settings
+from hippo_lit.cli.options import (
+    AsJson,
+    Config,
+    IndexFolder,
+    MaxCost,
+    MaxTokens,
+    Overrides,
+    Wait,
+    read_settings,
+)
 from hippo_lit.cli.output import print_json, say
 from hippo_lit.cli.progress import reporting
 
@@ -41,34 +50,52 @@ def delete(
     source: _Source = None,
     config: Config = None,
     overrides: Overrides = None,
+    max_tokens: MaxTokens = None,
+    max_cost_usd: MaxCost = None,
     wait: Wait = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Take papers out of an index, or what one source said of them.
 
     Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
-    then 3. What was paid for the papers' texts is kept: a
-    paper that comes back costs nothing. Interrupted, run it again: it goes on.
+    then 3. What was paid for the papers' texts is kept: a paper that comes back costs nothing. Where a model
+    has to be asked about what stays, as after --source, budget and exit codes are those of `index`.
+    Interrupted, run it again: it goes on.
     """
     from hippo_lit.api import HippoLit
+    from hippo_lit.cli.index_report import Outcome, leave
+    from hippo_lit.models.guard import Budget
+    from hippo_lit.models.usage import UsageMeter
+    from hippo_lit.types import Counts
 
     began = perf_counter()
     given = _given(ids or [], file)
     settings = read_settings(config, overrides)
+    budget, meter = Budget(max_tokens, max_cost_usd), UsageMeter()
     try:
-        with HippoLit.open(folder, settings, create=False, wait_s=wait) as lit, reporting() as report:
-            deleted = lit.delete(given, source=source, progress=report)
+        with (
+            HippoLit.open(folder, settings, create=False, wait_s=wait) as lit,
+            lit.writing(say),
+            meter.active(),
+            reporting() as report,
+        ):
+            deleted = lit.drop(given, source=source)
+            built = lit.build(progress=report, budget=budget)
             left = len(lit)
     except KeyboardInterrupt:
         say("interrupted; run the same command again to finish")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     seconds = perf_counter() - began
+    outcome = Outcome(folder, (), Counts(), built, meter.stages(), seconds)
+    outcome.complain()
     if as_json:
         told = {"index": folder, "deleted": deleted, "source": source, "papers": left}
-        print_json(told | {"seconds": round(seconds, 3)})
-        return
-    what = "" if source is None else f"what {source} said of "
-    typer.echo(f"deleted {what}{_papers(deleted)}; the index holds {_papers(left)}\n{seconds:.1f} s")
+        asked = {key: outcome.as_json()[key] for key in ("built", "usage")}
+        print_json(told | asked | {"seconds": round(seconds, 3)})
+    else:
+        what = "" if source is None else f"what {source} said of "
+        typer.echo(f"deleted {what}{_papers(deleted)}; the index holds {_papers(left)}\n{seconds:.1f} s")
+    leave(built)
 
 
 def _given(ids: Sequence[str], file: str | None) -> list[str]:

@@ -13,8 +13,9 @@ import typer
 from typer.core import TyperGroup
 
 from hippo_lit.cli import EXIT_INTERRUPTED
-from hippo_lit.cli.output import say
+from hippo_lit.cli.output import Sparing, say
 from hippo_lit.errors import HippoLitError
+from hippo_lit.retry import telling
 
 EXIT_USAGE, EXIT_BUG = 2, 70
 
@@ -30,7 +31,8 @@ class Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         as_json = bool(ctx.obj["json"])
         try:
-            result = super().invoke(ctx)
+            with telling(Sparing(say)):
+                result = super().invoke(ctx)
             sys.stdout.flush()  # a full disk or a closed pipe is met here, not after the last handler
         except (typer.Exit, typer.Abort):
             raise

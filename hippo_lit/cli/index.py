@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from hippo_lit.api import HippoLit
     from hippo_lit.config import Settings
 
-EXIT_FAILURES = 5
-EXIT_UNFINISHED = 7
 _Estimate = Annotated[
     bool, typer.Option("--estimate", help="Only tell what the run would take of models; nothing is changed.")
 ]
@@ -93,7 +91,7 @@ def index(
     from hippo_lit import assemble
     from hippo_lit.api import HippoLit
     from hippo_lit.assemble import make_services
-    from hippo_lit.cli.index_report import Outcome
+    from hippo_lit.cli.index_report import Outcome, leave
     from hippo_lit.errors import SourceError
     from hippo_lit.models.guard import Budget
     from hippo_lit.models.usage import UsageMeter
@@ -110,7 +108,7 @@ def index(
         with (
             services,
             HippoLit.open(folder, settings, create=bool(paths), wait_s=wait) as lit,
-            lit.writing(),
+            lit.writing(say),
         ):
             _warn_of_change(lit)
             how: Literal["submit", "wait"] = "wait" if until_done else "submit"
@@ -130,10 +128,7 @@ def index(
         typer.echo(outcome.summary())
     if outcome.failures:
         raise typer.Exit(SourceError.exit_code)
-    if built.failed or built.degraded:
-        raise typer.Exit(EXIT_FAILURES)
-    if built.left:
-        raise typer.Exit(EXIT_UNFINISHED)
+    leave(built)
 
 
 def _warn_of_change(lit: HippoLit) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
+import typer
+
 from hippo_lit.cli.output import say, say_some
 from hippo_lit.errors import SourceError
 from hippo_lit.estimate import Estimate
@@ -13,6 +15,9 @@ from hippo_lit.index import Built
 from hippo_lit.render import printable, usage_text
 from hippo_lit.sources.files import SourceReport
 from hippo_lit.types import Counts, Paper, Usage
+
+EXIT_FAILURES = 5
+EXIT_UNFINISHED = 7
 
 
 class Source(Protocol):
@@ -113,6 +118,14 @@ class Outcome:
             "usage": {stage: asdict(spent) for stage, spent in self.usage.items()},
             "seconds": round(self.seconds, 3),
         }
+
+
+def leave(built: Built) -> None:
+    """End the command with the exit code that says what is missing; come back where nothing is."""
+    if built.failed or built.degraded:
+        raise typer.Exit(EXIT_FAILURES)
+    if built.left:
+        raise typer.Exit(EXIT_UNFINISHED)
 
 
 def estimate_lines(told: Estimate, *, batch: bool) -> Iterator[str]:

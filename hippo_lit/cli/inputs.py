@@ -103,8 +103,15 @@ class _OfFile:
 
     def papers(self) -> Iterator[Paper]:
         for paper in self._file.papers():
-            parts = [f"{part}:{self._label}" for part in paper.source.split("+")]
+            parts = [
+                part if _names_a_file(part) else f"{part}:{self._label}" for part in paper.source.split("+")
+            ]
             yield replace(paper, source="+".join(parts))
+
+
+def _names_a_file(source: str) -> bool:
+    """Whether it says what was read already, as in what `export` writes: that stays when it is read again."""
+    return "/" in source.partition(":")[2]
 
 
 class _Counted:

@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 def _not_blank(value: str | None) -> str | None:
     if value is not None and not value.strip():
         raise typer.BadParameter("it is empty; give the folder of the index")
+    if value is not None and Path(value).expanduser().is_file():
+        raise typer.BadParameter(f"{value} is a file; give the folder of an index, or a new one")
     return value
+
+
+def not_empty(text: str) -> str:
+    """What is asked, which must say something."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; write what you are looking for")
+    return text
 
 
 _INDEX = typer.Option(
@@ -91,18 +100,16 @@ def settings_of(folder: str | Path | None, config: str | None, overrides: list[s
     return given if folder is None else recall(Path(folder).expanduser(), given)
 
 
-def query_settings(folder: str, config: str | None, overrides: list[str] | None) -> Settings:
-    """The settings that a query is given, after a word on those that it cannot heed.
+def say_without_effect(folder: str, overrides: list[str] | None) -> None:
+    """A word on what a query was given and could not heed; after its answer, since an error may be JSON.
 
-    Raises ConfigError, IndexCorruptError.
+    A file of settings is given whole, and only some of it is meant for a query. Raises ConfigError.
     """
     from hippo_lit.cli.output import say
     from hippo_lit.remembered import without_effect
 
-    given = read_settings(config, overrides)
-    for warning in without_effect(Path(folder).expanduser(), given):
+    for warning in without_effect(Path(folder).expanduser(), read_settings(None, overrides)):
         say(warning)
-    return given
 
 
 def config_file(given: str) -> Path:

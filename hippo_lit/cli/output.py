@@ -6,16 +6,19 @@ import os
 import shutil
 import sys
 import textwrap
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hippo_lit.text import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console, RenderableType
 
 MAX_LISTED = 10
+EVERY_S = 5.0
 PIPE_WIDTH = 100
 
 
@@ -56,6 +59,20 @@ def say(message: str, indent: str = "", stream: TextIO | None = None) -> None:
             message, width, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False
         )
     stream.write(message + "\n")
+
+
+class Sparing:
+    """Passes messages on, at most one every EVERY_S seconds: many threads may wait for one server."""
+
+    def __init__(self, write: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
+        self._write, self._clock = write, clock
+        self._next = -inf
+
+    def __call__(self, message: str) -> None:
+        now = self._clock()
+        if now >= self._next:
+            self._next = now + EVERY_S
+            self._write(message)
 
 
 def say_some(messages: Sequence[str], total: int | None = None) -> None:

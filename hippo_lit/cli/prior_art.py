@@ -25,7 +25,9 @@ from hippo_lit.cli.options import (
     MaxCost,
     MaxTokens,
     Overrides,
-    query_settings,
+    not_empty,
+    read_settings,
+    say_without_effect,
     schema_option,
 )
 from hippo_lit.cli.output import print_json, show
@@ -37,7 +39,12 @@ _Schema = Annotated[bool, schema_option("PriorArt")]
 def prior_art(
     hypothesis: Annotated[
         str,
-        typer.Argument(metavar="HYPOTHESIS", help="A statement, in a sentence or two.", show_default=False),
+        typer.Argument(
+            metavar="HYPOTHESIS",
+            help="A statement, in a sentence or two.",
+            show_default=False,
+            callback=not_empty,
+        ),
     ],
     folder: IndexFolder,
     k: Annotated[
@@ -74,11 +81,12 @@ def prior_art(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = query_settings(folder, config, overrides)
+    settings = read_settings(config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         art = lit.check_prior_art(
             hypothesis, k, mode, filters=filters, budget=Budget(max_tokens, max_cost_usd)
         )
+    say_without_effect(folder, overrides)
     if as_json:
         from hippo_lit.answer.values import to_json
 

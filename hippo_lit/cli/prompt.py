@@ -22,6 +22,7 @@ from hippo_lit.cli.output import print_json, say, show
 from hippo_lit.cli.progress import reporting
 
 if TYPE_CHECKING:
+    from hippo_lit.tune.check import Checked
     from hippo_lit.tune.working import WorkingCopy
 
 app = typer.Typer(
@@ -117,7 +118,9 @@ def new(
 
 @app.command()
 def check(
-    name: Name,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="The prompt; unset: all.", show_default=False)
+    ] = None,
     version: _Version = "current",
     prompts: Prompts = None,
     config: Config = None,
@@ -130,22 +133,29 @@ def check(
     """
     from dataclasses import asdict
 
+    copy = _copy(prompts, config, overrides)
+    names = copy.names() if name is None else [name]
+    found = {each: _checked(copy, each, version) for each in names}
+    if as_json:
+        rows = [{"name": each, **asdict(report), "good": report.good} for each, report in found.items()]
+        print_json(rows[0] if name else {"good": all(row["good"] for row in rows), "prompts": rows})
+    else:
+        for each, report in found.items():
+            for finding in report.findings:
+                say(f"{finding.severity}: {finding.where}: {finding.message}")
+            demos = f"{report.demos} demonstration{'' if report.demos == 1 else 's'}"
+            typer.echo(f"{each} {version}: {demos}, about {report.tokens:,} tokens before the question")
+    if not all(report.good for report in found.values()):
+        raise typer.Exit(1)
+
+
+def _checked(copy: WorkingCopy, name: str, version: str) -> Checked:
     from hippo_lit.tune.check import check_folder
 
-    copy = _copy(prompts, config, overrides)
     folder = Path(version).expanduser()
     if not (len(folder.parts) > 1 and folder.is_dir()):
         folder = copy.path(name, version)
-    found = check_folder(name, folder, copy.load(name, "shipped").variables)
-    if as_json:
-        print_json({**asdict(found), "good": found.good})
-    else:
-        for finding in found.findings:
-            say(f"{finding.severity}: {finding.where}: {finding.message}")
-        demos = f"{found.demos} demonstration{'' if found.demos == 1 else 's'}"
-        typer.echo(f"{name} {version}: {demos}, about {found.tokens:,} tokens before the question")
-    if not found.good:
-        raise typer.Exit(1)
+    return check_folder(name, folder, copy.load(name, "shipped").variables)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -18,17 +18,25 @@ from hippo_lit.cli.filters import (
     Year,
     filters_from,
 )
-from hippo_lit.cli.options import AsJson, Config, IndexFolder, Overrides, query_settings
-from hippo_lit.cli.output import print_json, say, show
+from hippo_lit.cli.options import (
+    AsJson,
+    Config,
+    IndexFolder,
+    Overrides,
+    not_empty,
+    read_settings,
+    say_without_effect,
+)
+from hippo_lit.cli.output import print_json, show
 from hippo_lit.types import Mode
-
-if TYPE_CHECKING:
-    from hippo_lit.snapshot import Snapshot
 
 
 def search(
     query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="The question, in words.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="QUERY", help="The question, in words.", show_default=False, callback=not_empty
+        ),
     ],
     folder: IndexFolder,
     k: Annotated[int, typer.Option("-k", min=1, help="How many papers to show.")] = 10,
@@ -59,7 +67,7 @@ def search(
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
-    settings = query_settings(folder, config, overrides)
+    settings = read_settings(config, overrides)
     with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
         result = lit.retrieve(
             query,
@@ -68,7 +76,7 @@ def search(
             filters=filters,
             explain=explain or as_json,  # the ways through the graph take time to find
         )
-        _warn_of_unknown(lit.snapshot(), exclude or ())
+    say_without_effect(folder, overrides)
     if as_json:
         from hippo_lit.render import to_json
 
@@ -77,9 +85,3 @@ def search(
     from hippo_lit.cli.results import explanation, ranking
 
     show(explanation(result) if explain else ranking(result))
-
-
-def _warn_of_unknown(snapshot: Snapshot | None, ids: list[str] | tuple[()]) -> None:
-    for paper_id in ids:
-        if snapshot is not None and snapshot.find(paper_id) is None:
-            say(f"--exclude {paper_id}: the index holds no such paper")

@@ -9,139 +9,93 @@ rare.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from hippo_lit.graph.ngrams import BITS, MIX, OTHER, Hashes, NGrams, Numbers, hashed, least, ngrams, short_of
 from hippo_lit.storage.packed import Packed
-from hippo_lit.storage.ragged import Starts, counted, places, starts_of
+from hippo_lit.storage.ragged import counted, places
 
-Numbers = NDArray[np.int64]
-Hashes = NDArray[np.uint64]
 Candidates = Iterator[tuple[Numbers, Numbers]]
 _WORK = 4_000_000  # comparisons made together
-_SHARED = 3  # n-grams that must be common before a pair is looked at in full
-_WIDTH = 4  # 64-bit words of a signature
-_BITS = 22  # of the table that n-grams are counted in
-_MIX, _OTHER = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_SHARED = 6  # n-grams that must be common before a pair is looked at in full
+_SAMPLE = 50_000  # names that tell which n-grams are rare
+_NAMES = 16_384  # names looked at together, so that their n-grams stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
-class NGrams:
-    """Hashes of names' n-grams, repetitions included: name i has `values[start[i]:start[i + 1]]`.
+class _Asked:
+    """N-grams to look for, the name that each is of, and for each name how many must be shared."""
 
-    `frequency` counts the n-grams of one value of `short`.
-    """
-
-    values: Hashes
-    start: Starts
-    short: NDArray[np.int32]
-    frequency: Numbers
+    probes: Hashes
+    owner: Numbers
+    common: Numbers
 
     @property
-    def sizes(self) -> Numbers:
-        return np.diff(self.start)
-
-    def least(self, threshold: float) -> Numbers:
-        """How many n-grams each name must share with one that has no fewer."""
-        found: Numbers = np.ceil(threshold * self.sizes - 1e-9).astype(np.int64)
+    def table(self) -> NDArray[np.bool_]:
+        """By `short`, which may be one of the probes."""
+        found = np.zeros(1 << BITS, dtype=np.bool_)
+        found[short_of(self.probes)] = True
         return found
 
 
-def ngrams(names: Packed) -> NGrams:
-    """A hash for each run of 3 or 4 characters within a word (the spaces around it count), name by name."""
-    points, lengths = _padded(names)
-    c = points.astype(np.uint64)
-    inside = c[1:-1] != 32
-    three = np.flatnonzero(inside)
-    four = np.flatnonzero(inside[:-1] & inside[1:])
-    packed = (c[:-2] << np.uint64(42)) | (c[1:-1] << np.uint64(21)) | c[2:]
-    values = np.concatenate(
-        [packed[three] * _MIX, packed[four] * _OTHER + (c[four + 3] + np.uint64(1)) * _MIX]
-    )
-    values = (values ^ (values >> np.uint64(29))) * _OTHER
-    ends = np.cumsum(lengths)
-    owner = np.searchsorted(ends, np.concatenate([three, four]), side="right")
-    order = np.argsort(owner, kind="stable")
-    start = starts_of(np.bincount(owner, minlength=len(lengths)))
-    values = values[order]
-    short = (values >> np.uint64(64 - _BITS)).astype(np.int32)
-    return NGrams(values, start, short, np.bincount(short, minlength=1 << _BITS))
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The `short` of n-grams that may be looked for, and the name that holds each."""
+
+    short: NDArray[np.int32]
+    holders: Numbers
 
 
-def _padded(names: Packed) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The characters of all names, each name between two spaces, and how many each has so."""
-    data = names.data.tobytes().decode("utf-8", "surrogatepass")
-    points = np.frombuffer(data.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    leading = np.concatenate([[0], np.cumsum((names.data & 0xC0) != 0x80)])  # UTF-8's first bytes
-    offsets = leading[names.offsets]
-    lengths = np.diff(offsets) + 2
-    padded = np.full(int(lengths.sum()), 32, dtype=np.uint32)
-    padded[places(starts_of(lengths) + 1, np.arange(len(names)))[_kept(lengths)]] = points
-    return padded, lengths
-
-
-def _kept(lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """All places of rows of these lengths but the last two of each."""
-    kept = np.ones(int(lengths.sum()), dtype=np.bool_)
-    ends = np.cumsum(lengths)
-    kept[ends - 1] = kept[ends - 2] = False
-    return kept
-
-
-def signatures(grams: NGrams) -> Hashes:
-    """For each name which of 64 * `_WIDTH` bits its n-grams set, shape (names, _WIDTH)."""
-    found = np.zeros((len(grams.sizes), _WIDTH), dtype=np.uint64)
-    there = np.flatnonzero(grams.sizes)
-    bit = np.uint64(1) << (grams.values & np.uint64(63))
-    column = (grams.values >> np.uint64(6)) % np.uint64(_WIDTH)
-    if len(there):
-        for number in range(_WIDTH):
-            set_here = np.where(column == number, bit, np.uint64(0))
-            found[there, number] = np.bitwise_or.reduceat(set_here, grams.start[there])
-    return found
-
-
-def may_share(
-    signature: Hashes, sizes: Numbers, a: Numbers, b: Numbers, threshold: float
-) -> NDArray[np.bool_]:
-    """False for pairs that cannot be alike: a bit that one sets alone is an n-gram they do not share."""
-    need = threshold * np.sqrt(sizes[a].astype(np.float64) * sizes[b]) - 1e-9
-    ours, theirs = signature[a], signature[b]
-    shared = np.minimum(
-        sizes[a] - np.bitwise_count(ours & ~theirs).sum(axis=1, dtype=np.int64),
-        sizes[b] - np.bitwise_count(theirs & ~ours).sum(axis=1, dtype=np.int64),
-    )
-    found: NDArray[np.bool_] = shared >= need
-    return found
-
-
-def candidates_of(grams: NGrams, asked: Numbers, threshold: float, *, larger: bool = False) -> Candidates:
+def candidates_of(names: Packed, asked: Numbers, threshold: float) -> Candidates:
     """Pairs (name asked for, other name) among which are all that are alike; blocks, repetitions included.
 
-    With `larger` only names that have no fewer n-grams than the one asked for.
+    Only the n-grams of the names asked for are kept; those of all others are looked at in passing.
     """
+    own = ngrams(names.take(asked))
+    # What is rare decides how long it takes, not what is found: so a sample tells.
+    sample = np.arange(0, len(names), max(len(names) // _SAMPLE, 1))
+    own = replace(own, frequency=own.frequency + ngrams(names.take(sample)).frequency)
+    must = least(own.sizes, threshold**2)
+    common = np.zeros(len(names), dtype=np.int64)
+    common[asked] = np.minimum(must, _SHARED)
+    probes, row = _rarest(own, np.arange(len(asked)), own.sizes - must + common[asked])
+    if len(probes):
+        ours = _Asked(probes, asked[row], common)
+        sizes, held = _passing(names, ours.table)
+        yield from _sharing(sizes, ours, held, least(sizes, threshold**2), threshold)
+
+
+def _passing(names: Packed, wanted: NDArray[np.bool_]) -> tuple[Numbers, _Held]:
+    """How many n-grams each name has, and those of them that may be wanted."""
+    sizes, found, holders = [], [], []
+    for start in range(0, len(names), _NAMES):
+        block = names.take(np.arange(start, min(start + _NAMES, len(names))))
+        values, at, lengths = hashed(block)
+        ends = np.cumsum(lengths)
+        counts = np.bincount(at, minlength=int(ends[-1]))  # up to two begin at one place
+        sizes.append(np.add.reduceat(counts, ends - lengths))
+        short = short_of(values)
+        likely = np.flatnonzero(wanted[short])
+        found.append(short[likely])
+        holders.append(start + np.searchsorted(ends, at[likely], side="right"))
+    return np.concatenate(sizes), _Held(np.concatenate(found), np.concatenate(holders))
+
+
+def _tiny(grams: NGrams, threshold: float) -> Candidates:
+    """As `candidates_of`, for names that may share one n-gram only, with names that have no fewer."""
     sizes = grams.sizes
-    least = grams.least(threshold if larger else threshold**2)
-    common = np.minimum(least, _SHARED)
-    probes, owner = _rarest(grams, asked, sizes - least + common)
-    if not len(probes):
-        return
-    fewest = sizes if larger else grams.least(threshold**2)
-    most = np.floor(sizes / max(threshold**2, 1e-9) + 1e-9)
-    index = _Index(grams, probes)
-    first, last = index.ranges(probes, np.maximum(fewest, 1)[owner], most[owner])
-    work = np.cumsum(last - first)
-    at = 0
-    while at < len(probes):
-        end = int(np.searchsorted(work, (work[at - 1] if at else 0) + _WORK, side="right"))
-        end = int(np.searchsorted(owner, owner[min(max(end, at + 1), len(probes)) - 1], side="right"))
-        one, other, shared = index.sharing(owner[at:end], first[at:end], last[at:end])
-        likely = shared >= common[one]
-        yield one[likely], other[likely]
-        at = end
+    must = least(sizes, threshold)
+    common = np.minimum(must, _SHARED)
+    probes, owner = _rarest(grams, np.flatnonzero((sizes > 0) & (must < 2)), sizes - must + common)
+    if len(probes):
+        ours = _Asked(probes, owner, common)
+        at = np.flatnonzero(ours.table[grams.short])
+        holders = np.searchsorted(grams.start, at, side="right") - 1
+        yield from _sharing(sizes, ours, _Held(grams.short[at], holders), sizes, threshold)
 
 
 def candidates_among(grams: NGrams, threshold: float) -> Candidates:
@@ -150,9 +104,9 @@ def candidates_among(grams: NGrams, threshold: float) -> Candidates:
     The two rarest n-grams that alike names share are among the rarest of each, so names meet at the pairs of
     those: few meet at any pair, where thousands share one n-gram. Time grows as the names do.
     """
-    sizes, few, more = grams.sizes, grams.least(threshold), grams.least(threshold**2)
-    tiny = np.flatnonzero((sizes > 0) & (few < 2))  # may share one n-gram only
-    yield from candidates_of(grams, tiny, threshold, larger=True)
+    yield from _tiny(grams, threshold)
+    sizes = grams.sizes
+    few, more = least(sizes, threshold), least(sizes, threshold**2)
     tokens, owner = _rarest(grams, np.flatnonzero(sizes > 0), sizes - np.maximum(more, 2) + 2, distinct=True)
     rank = np.arange(len(owner)) - np.searchsorted(owner, owner)
     length = np.bincount(owner, minlength=len(sizes))[owner]
@@ -161,7 +115,7 @@ def candidates_among(grams: NGrams, threshold: float) -> Candidates:
     other = np.arange(len(one)) + np.repeat(
         np.arange(len(owner)) + 1 - (np.cumsum(following) - following), following
     )
-    keys = tokens[one] * _MIX + (tokens[other] ^ (tokens[other] >> np.uint64(31))) * _OTHER
+    keys = tokens[one] * MIX + (tokens[other] ^ (tokens[other] >> np.uint64(31))) * OTHER
     asks = rank[other] < (sizes - few + 2)[owner[other]]
     order = np.argsort(keys)
     keys, asks, owner = keys[order], asks[order], owner[one[order]]
@@ -211,44 +165,35 @@ def _rarest(
             new = np.ones(len(values), dtype=np.bool_)
             new[1:] = (values[1:] != values[:-1]) | (owner[1:] != owner[:-1])
             since = np.maximum.accumulate(np.where(new, np.arange(len(values)), 0))
-            values = values + (np.arange(len(values)) - since).astype(np.uint64) * _OTHER
+            values = values + (np.arange(len(values)) - since).astype(np.uint64) * OTHER
         rank = np.arange(len(at)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         chosen = rank < enough[block][owner]
         found.append((values[chosen], block[owner[chosen]]))
     return np.concatenate([values for values, _ in found]), np.concatenate([names for _, names in found])
 
 
-class _Index:
-    """Which names hold an n-gram, by their sizes, for the n-grams that are looked for."""
+def _sharing(sizes: Numbers, asked: _Asked, held: _Held, fewest: Numbers, threshold: float) -> Candidates:
+    """Pairs (name asked for, other) that share enough probes; the other has at least `fewest` n-grams."""
+    # Probes of one `short` count as one, which can only find more.
+    number = np.cumsum(asked.table) - 1
+    names, row = np.unique(asked.owner, return_inverse=True)
+    n = int(number[-1]) + 1
+    asks = _matrix(row, number[short_of(asked.probes)], (len(names), n))
+    holds = _matrix(number[held.short], held.holders, (n, len(sizes)))
+    work = np.cumsum(asks @ holds.getnnz(axis=1))
+    fewest, most = np.maximum(fewest, 1), np.floor(sizes / max(threshold**2, 1e-9) + 1e-9)
+    at = 0
+    while at < len(names):
+        end = int(np.searchsorted(work, (work[at - 1] if at else 0) + _WORK, side="right"))
+        end = max(end, at + 1)
+        shared = (asks[at:end] @ holds).tocoo()
+        enough = np.flatnonzero(shared.data >= asked.common[names[at:end]][shared.row])
+        one, other = names[at:end][shared.row[enough]], shared.col[enough].astype(np.int64)
+        fits = (one != other) & (sizes[other] >= fewest[one]) & (sizes[other] <= most[one])
+        yield one[fits], other[fits]
+        at = end
 
-    def __init__(self, grams: NGrams, probes: Hashes) -> None:
-        wanted = np.zeros(1 << _BITS, dtype=np.bool_)
-        wanted[(probes >> np.uint64(64 - _BITS)).astype(np.int64)] = True
-        at = np.flatnonzero(wanted[grams.short])
-        names = np.searchsorted(grams.start, at, side="right") - 1
-        self._grams = np.unique(probes)
-        number = np.minimum(np.searchsorted(self._grams, grams.values[at]), len(self._grams) - 1)
-        known = self._grams[number] == grams.values[at]
-        names, number = names[known], number[known]
-        sizes = grams.sizes
-        self._size = int(sizes.max()) + 1
-        keys = number * self._size + sizes[names]
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._names = keys[order], names[order]
 
-    def ranges(self, probes: Hashes, fewest: NDArray[Any], most: NDArray[Any]) -> tuple[Numbers, Numbers]:
-        """Where the names that hold each probe stand, of those that have `fewest` to `most` n-grams."""
-        base = np.searchsorted(self._grams, probes) * self._size
-        limits = (np.minimum(limit, self._size - 1).astype(np.int64) for limit in (fewest, most))
-        low, high = (base + limit for limit in limits)
-        return np.searchsorted(self._keys, low), np.searchsorted(self._keys, high, side="right")
-
-    def sharing(self, owner: Numbers, first: Numbers, last: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """(a probe's owner, another name in the probe's range, in how many of the owner's it is)."""
-        counts = last - first
-        at = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-        one, other = np.repeat(owner, counts), self._names[at]
-        size = int(other.max(initial=0)) + 1
-        keys, shared = counted((one * size + other)[one != other])
-        one, other = np.divmod(keys, size)
-        return one, other, shared
+def _matrix(row: Numbers, column: Numbers, shape: tuple[int, int]) -> sparse.csr_matrix:
+    """How often each place is named."""
+    return sparse.csr_matrix((np.ones(len(row), dtype=np.int32), (row, column)), shape=shape)

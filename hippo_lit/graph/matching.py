@@ -40,11 +40,6 @@ def tells_something(word: str) -> bool:
     return len(word) > 1 and word not in _FUNCTION_WORDS
 
 
-def word_count(key: str) -> int:
-    """How many words a normalised name has, as `matches` counts them."""
-    return sum(1 for _ in tokens(key))
-
-
 def matches(text: str, lookup: Callable[[str], T | None]) -> Iterator[T]:
     """What `lookup` knows of `text`, name by name.
 

@@ -73,8 +73,10 @@ def holding(
         stream = words[start : int(word_start[last])]
         passage = np.repeat(np.arange(last - first, dtype=np.int32), np.diff(word_start[first : last + 1]))
         flags = begins[_short(stream)]
+        at = np.flatnonzero(flags)  # few, where few names are looked for
+        flags = flags[at]
         found = [
-            table.held(stream, passage, np.flatnonzero(flags & np.uint32(1 << n)), n + 1)
+            table.held(stream, passage, at[(flags & np.uint32(1 << n)) > 0], n + 1)
             for n, table in enumerate(tables)
             if len(table.names)
         ]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hippo_lit.graph.alike import NGrams, candidates_among, candidates_of, may_share, ngrams, signatures
+from hippo_lit.graph.alike import candidates_among, candidates_of
+from hippo_lit.graph.ngrams import NGrams, may_share, ngrams, signatures
 from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.ragged import places, starts_of
 
@@ -71,19 +72,34 @@ def by_spelling(names: Packed, threshold: float, new: NDArray[np.bool_] | None =
     least `threshold`, and hold the same numbers ("Trellis 2" is not "Trellis"). So whether two names are
     alike depends on the two alone. Joins "transformer" to "transformers", not "car" to "automobile".
     """
-    grams = ngrams(names)
-    there = grams.sizes > 0
-    asked = np.flatnonzero(there if new is None else there & new)
-    if not len(asked):
-        return Pairs.none()
-    every = len(asked) == np.count_nonzero(there)
-    candidates = candidates_among(grams, threshold) if every else candidates_of(grams, asked, threshold)
-    signature, found = signatures(grams), [Pairs.none()]
-    for one, other in candidates:
-        likely = may_share(signature, grams.sizes, one, other, threshold)
-        one, other = one[likely], other[likely]
-        found.append(_verified(names, grams, np.minimum(one, other), np.maximum(one, other), threshold))
+    if new is None or new.all():
+        grams = ngrams(names)
+        among = candidates_among(grams, threshold)
+        signature, found = signatures(grams), [Pairs.none()]
+        found += [_alike(names, grams, signature, *pair, threshold) for pair in among]
+        return _distinct(found)
+    asked, found = np.flatnonzero(new), [Pairs.none()]
+    for one, other in candidates_of(names, asked, threshold) if len(asked) else ():
+        involved, number = np.unique(np.concatenate([one, other]), return_inverse=True)
+        theirs = names.take(involved)
+        grams, (one, other) = ngrams(theirs), np.split(number, 2)
+        pairs = _alike(theirs, grams, signatures(grams), one, other, threshold)
+        found.append(Pairs(involved[pairs.a], involved[pairs.b], pairs.similarity))
     return _distinct(found)
+
+
+def _alike(
+    names: Packed,
+    grams: NGrams,
+    signature: NDArray[np.uint64],
+    one: NDArray[np.int64],
+    other: NDArray[np.int64],
+    threshold: float,
+) -> Pairs:
+    """Those of the candidates that are alike."""
+    likely = may_share(signature, grams.sizes, one, other, threshold)
+    one, other = one[likely], other[likely]
+    return _verified(names, grams, np.minimum(one, other), np.maximum(one, other), threshold)
 
 
 def _distinct(found: Sequence[Pairs]) -> Pairs:

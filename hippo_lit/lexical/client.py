@@ -22,6 +22,7 @@ from hippo_lit.lexical.twopass import (
 )
 from hippo_lit.merge import merge_papers
 from hippo_lit.protocols import PaperSource
+from hippo_lit.text import is_whole
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Metrics, Paper, RankedPaper, RetrievalResult, Step
 
@@ -80,8 +81,8 @@ class RetrievalClient:
         A blank query has an empty result with all metrics 0; so has one that no abstract shares a term
         with, but for its wall time. Metrics are over the papers returned. Raises ConfigError for k < 1.
         """
-        if k < 1:
-            raise ConfigError(f"k must be at least 1, got {k}", key="k")
+        if not is_whole(k) or k < 1:
+            raise ConfigError(f"k must be a whole number of at least 1, got {k!r}", key="k")
         degraded, reason = bool(self._failures), "; ".join(self._failures)
         if not query.strip():
             return RetrievalResult(query, "lexical", "lexical", degraded=degraded, reason=reason)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import stat
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 from hippo_lit.mcp_server.server import make_server
@@ -15,7 +16,6 @@ from hippo_lit.tool.toolbox import Toolbox
 
 _log = logging.getLogger(__name__)
 MAX_LINE_BYTES = 8 * 1024 * 1024
-_TOO_LONG = "too long"  # no JSON, so that the client is told so
 
 
 def serve_stdio(toolbox: Toolbox) -> None:
@@ -23,12 +23,22 @@ def serve_stdio(toolbox: Toolbox) -> None:
     server = make_server(toolbox)
     import anyio
     from mcp.server.stdio import stdio_server
+    from mcp.shared.message import SessionMessage
+    from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError
 
     async def serve() -> None:
         asyncio.get_running_loop().set_exception_handler(_logged)
+        replies: list[Any] = []
+
+        async def refuse(why: str) -> None:
+            """The SDK passes over what it cannot parse, and whoever sent it would wait for ever."""
+            error = ErrorData(code=PARSE_ERROR, message=why)
+            await replies[0].send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+
         # The SDK's own reader waits in a thread, which neither SIGTERM nor Ctrl-C can end.
-        lines: Any = _lines() if _is_stream() else None
+        lines: Any = _lines(refuse) if _is_stream() else None
         async with stdio_server(stdin=lines) as (incoming, outgoing):
+            replies.append(outgoing)
             await server.run(incoming, outgoing, server.create_initialization_options())
 
     anyio.run(serve)
@@ -44,23 +54,46 @@ def _is_stream() -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
 
 
-async def _lines() -> AsyncIterator[str]:
-    """The lines of stdin, each of at most MAX_LINE_BYTES; what waits for them can be cancelled."""
+async def _lines(refuse: Callable[[str], Awaitable[None]]) -> AsyncIterator[str]:
+    """The lines of stdin that are JSON; what waits for them can be cancelled.
+
+    `refuse` hears of others, and of one of more than MAX_LINE_BYTES.
+    """
     reader = asyncio.StreamReader(limit=MAX_LINE_BYTES)
     shared = os.dup(sys.stdin.fileno())  # the reader closes its own at the end of input
     protocol = asyncio.StreamReaderProtocol(reader)
     transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: protocol, sys.stdin.buffer)
+    too_long = False
     try:
         while True:
             try:
-                line = await reader.readline()
-            except ValueError:
-                yield _TOO_LONG
+                line = await reader.readuntil()
+            except asyncio.LimitOverrunError as error:
+                await reader.readexactly(error.consumed)  # the rest of the line comes with the next turn
+                too_long = True
                 continue
-            if not line:
-                return
-            yield line.decode("utf-8", "replace")
+            except asyncio.IncompleteReadError as end:
+                if not end.partial:
+                    return
+                line = end.partial
+            text = line.decode("utf-8", "replace").strip()
+            if too_long:
+                too_long = False
+                await refuse(f"Parse error: a message has at most {MAX_LINE_BYTES:,} bytes")
+            elif not _is_json(text):
+                await refuse("Parse error: a message is one line of JSON")
+            elif text:
+                yield text
     finally:
         transport.close()
         os.set_blocking(shared, True)  # as the shell, which shares a terminal with us, had it
         os.close(shared)
+
+
+def _is_json(text: str) -> bool:
+    """Blank lines pass."""
+    try:
+        json.loads(text or "null")
+    except (ValueError, RecursionError):
+        return False
+    return True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +30,7 @@ _ADVICE = {
     "rate_limit": "Make fewer calls at once, or try again later; finished work is kept.",
     "server": "The server is in trouble; try again later.",
     "timeout": "Raise the time-out, or use a faster model.",
+    "unreachable": "Check that the server is running and that the base URL is right.",
     "connection": "Check that the server is running and that the base URL is right.",
     "empty_reply": "Try again, or use another model.",
     "truncated": "Raise llm.max_tokens.",
@@ -63,6 +65,7 @@ class Endpoint:
         self._lock = threading.Lock()
         self._client: OpenAI | None = None
         self._key = ""
+        self._answered = False
 
     @property
     def where(self) -> str:
@@ -190,10 +193,14 @@ class Endpoint:
         except (openai.APITimeoutError, httpx2.TimeoutException) as error:
             raise CallFailed("timeout", f"no answer within {seconds:.3g} s", again=True) from error
         except openai.APIStatusError as error:
+            self._answered = True
             raise self._refused(error) from error
         except (openai.APIConnectionError, httpx2.RequestError) as error:
             cause = error.__cause__ or error
-            raise CallFailed("connection", self._redact(f"{cause}"), again=True) from error
+            kind = "unreachable" if _nobody(error) and not self._answered else "connection"
+            raise CallFailed(kind, self._redact(f"{cause}"), again=True) from error
+        else:
+            self._answered = True
 
     def _refused(self, error: Any) -> CallFailed:
         body = error.body
@@ -240,6 +247,15 @@ class Endpoint:
 
     def __repr__(self) -> str:
         return f"Endpoint({self.where!r})"
+
+
+def _nobody(error: BaseException | None) -> bool:
+    """Whether nobody listens at the address, or it is none."""
+    while error is not None:
+        if isinstance(error, (ConnectionRefusedError, socket.gaierror)):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _kind(status: int) -> tuple[str, bool]:

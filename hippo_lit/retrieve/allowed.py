@@ -91,11 +91,17 @@ def _masks(filters: Filters, snapshot: Snapshot, unknown: list[str]) -> Iterator
     if filters.only is not None:
         passing, strangers = _having(snapshot, filters.only)
         if strangers:
-            more = f" and {len(strangers) - _LISTED:,} more" if len(strangers) > _LISTED else ""
-            unknown.append(f"the index holds no paper {', '.join(strangers[:_LISTED])}{more}")
+            unknown.append(f"the index holds no paper {_listed(strangers)}")
         yield "of the ids given", passing
     if filters.exclude:
-        yield "not excluded", ~_having(snapshot, filters.exclude)[0]
+        passing, strangers = _having(snapshot, filters.exclude)
+        if strangers:
+            unknown.append(f"the index holds no paper {_listed(strangers)}, which is to be excluded")
+        yield "not excluded", ~passing
+
+
+def _listed(ids: Sequence[str]) -> str:
+    return ", ".join(ids[:_LISTED]) + (f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else "")
 
 
 def _having(snapshot: Snapshot, ids: Sequence[str]) -> tuple[Mask, list[str]]:

@@ -23,6 +23,7 @@ from hippo_lit.retrieve.signals import Corpus, Signals
 from hippo_lit.retrieve.spread import Spread
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.stages import stage as stage_of_call
+from hippo_lit.text import is_whole
 from hippo_lit.topk import best
 from hippo_lit.types import MODES, Filters, Metrics, Mode, RankedPaper, RetrievalResult, Step, Trace
 
@@ -93,8 +94,9 @@ class Retriever:
         """
         if not isinstance(query, str):
             raise ConfigError(f"a query is a text, not {type(query).__name__}", key="query")
-        if not isinstance(k, int) or k < 1:
-            raise ConfigError(f"k must be at least 1, got {k!r}", key="k")
+        if not is_whole(k) or k < 1:
+            raise ConfigError(f"k must be a whole number of at least 1, got {k!r}", key="k")
+        k = int(k)
         if mode not in MODES:
             raise ConfigError(f"there is no mode {mode!r}; choose one of {', '.join(MODES)}", key="mode")
         began = perf_counter()
@@ -117,7 +119,9 @@ class Retriever:
         spread = answer.spread
         if mode == "hippo" and (failures := self.snapshot.about["failures"]):
             reason = _join(
-                reason, f"{failures} passages have no facts: their extraction failed or is to come"
+                reason,
+                f"{failures:,} passage{' has' if failures == 1 else 's have'} no facts:"
+                " their extraction failed or is to come",
             )
             failed = True
         return RetrievalResult(

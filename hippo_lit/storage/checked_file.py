@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, BinaryIO
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.storage.disk import reporting
+
+# Against decay, not against forgery: whoever can change a file can change the sum beside it. CRC-32 finds
+# every flipped bit and every burst of up to 32 of them, and misses one in 2^32 of all else. It takes a sixth
+# of the time of BLAKE2, and adding a few papers writes, and checks, every file of an index.
+SUM = "crc32"
+_BLOCK = 1 << 20
 
 
 class CheckedFile:
@@ -18,11 +24,11 @@ class CheckedFile:
 
     def __init__(self, path: Path, entries: dict[str, dict[str, Any]]) -> None:
         self._path, self._entries = path, entries
-        self._size, self._hash = 0, digest()
+        self._size, self._sum = 0, 0
 
     def write(self, data: bytes | memoryview) -> int:
         self._size += len(data)
-        self._hash.update(data)
+        self._sum = crc32(data, self._sum)
         with reporting("write", self._path):
             return self._file.write(data)
 
@@ -36,7 +42,7 @@ class CheckedFile:
     ) -> None:
         with reporting("write", self._path):
             self._file.close()  # flushes: a full disk may show only here
-        self._entries[self._path.name] = {"bytes": self._size, "blake2b": self._hash.hexdigest()}
+        self._entries[self._path.name] = {"bytes": self._size, SUM: written(self._sum)}
 
 
 def buffer(values: NDArray[Any]) -> memoryview:
@@ -45,6 +51,13 @@ def buffer(values: NDArray[Any]) -> memoryview:
     return memoryview(contiguous).cast("B")
 
 
-def digest() -> hashlib.blake2b:
-    """The checksum of a snapshot's files."""
-    return hashlib.blake2b(digest_size=16)
+def checksum(file: BinaryIO) -> str:
+    """The checksum of what is left of a file, as `CheckedFile` counts it."""
+    value = 0
+    while block := file.read(_BLOCK):
+        value = crc32(block, value)
+    return written(value)
+
+
+def written(value: int) -> str:
+    return f"{value:08x}"

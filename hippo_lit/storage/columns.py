@@ -13,7 +13,6 @@
 from __future__ import annotations
 
 import array as packed
-import hashlib
 import json
 import math
 import mmap
@@ -30,13 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hippo_lit.errors import FormatVersionError, IndexCorruptError
-from hippo_lit.storage.checked_file import CheckedFile, buffer, digest
+from hippo_lit.storage.checked_file import SUM, CheckedFile, buffer, checksum
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
 from hippo_lit.storage.packed import Packed
 from hippo_lit.storage.string_column import StringColumn, encode, hash64
 
 MANIFEST = "manifest.json"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _FILE = re.compile(r"[a-z][a-z0-9_]{0,63}(\.[a-z0-9]+){1,2}")
 _PAGE_ROWS = 4096
@@ -69,8 +68,7 @@ class ColumnWriter:
         self._register(name, kind="array")
         file, dtype = f"{name}.npy", np.dtype(dtype)
         with self._create(file) as out:
-            header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-            np.lib.format.write_array_header_1_0(out, header)
+            _write_header(out, dtype, shape)
             left = math.prod(shape)
             for piece in values:
                 left -= piece.size
@@ -146,8 +144,15 @@ class ColumnWriter:
         if values.dtype.hasobject:
             raise ValueError(f"{file}: an array of Python objects cannot be stored")
         with self._create(file) as out:
-            np.lib.format.write_array(out, values, allow_pickle=False)
+            _write_header(out, values.dtype, values.shape)
+            if values.size:
+                out.write(buffer(values))  # numpy's own writing copies it piece by piece
         self._files[file] |= {"dtype": values.dtype.str, "shape": values.shape}
+
+
+def _write_header(out: Any, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, header)
 
 
 class Columns:
@@ -181,7 +186,7 @@ class Columns:
         differing = []
         for file, expected in self._files.items():
             with reporting("read", self._folder / file), (self._folder / file).open("rb") as stream:
-                if hashlib.file_digest(stream, digest).hexdigest() != expected["blake2b"]:
+                if checksum(stream) != expected[SUM]:
                     differing.append(file)
         if differing:
             raise self._damaged(f"not what was written: {', '.join(sorted(differing))}")
@@ -193,7 +198,7 @@ class Columns:
             found, files, kinds = manifest["format"], manifest["files"], manifest["columns"]
             if found == FORMAT_VERSION:
                 for file, entry in files.items():
-                    if not _FILE.fullmatch(file) or not isinstance(entry["blake2b"], str):
+                    if not _FILE.fullmatch(file) or not isinstance(entry[SUM], str):
                         raise self._damaged(f"{MANIFEST} has no proper entry for {file!r}")
                     self._check_size(file, entry["bytes"])
                 return dict(files), {name: dict(kind) for name, kind in kinds.items()}

@@ -12,6 +12,7 @@ import json
 import os
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,6 +26,7 @@ from hippo_lit.text import clean
 
 LOCK_FILE = "writer.lock"
 _POLL_S = 0.05
+_FIRST_S, _TELL_S = 0.5, 10.0  # when who waits hears of it, and how often then
 _MAX_BYTES = 4096
 
 
@@ -48,8 +50,8 @@ class WriterLock:
     def held(self) -> bool:
         return self._descriptor is not None
 
-    def acquire(self) -> None:
-        """Take the lock; nothing happens if it is held already.
+    def acquire(self, told: Callable[[str], None] | None = None) -> None:
+        """Take the lock; nothing happens if it is held already. `told` hears now and then who is waited for.
 
         Raises IndexLockedError (path, pid, host, since), IndexNotFoundError where the folder does not exist,
         StoreError where the lock file cannot be written.
@@ -63,7 +65,7 @@ class WriterLock:
                 )
             descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
             try:
-                self._wait_for(descriptor)
+                self._wait_for(descriptor, told)
                 holder = {"pid": os.getpid(), "host": socket.gethostname(), "started": _now()}
                 os.ftruncate(descriptor, 0)
                 os.pwrite(descriptor, json.dumps(holder).encode(), 0)
@@ -97,8 +99,9 @@ class WriterLock:
     ) -> None:
         self.release()
 
-    def _wait_for(self, descriptor: int) -> None:
-        deadline = time.monotonic() + self._wait_s
+    def _wait_for(self, descriptor: int, told: Callable[[str], None] | None) -> None:
+        began = time.monotonic()
+        tell_at, deadline = began + _FIRST_S, began + self._wait_s
         while True:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,21 +109,29 @@ class WriterLock:
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise self._refusal(_read_holder(descriptor)) from e
+                if told is not None and time.monotonic() >= tell_at:
+                    tell_at += _TELL_S
+                    who = _named(_read_holder(descriptor))
+                    told(f"{self._folder} is being written by {who}: waiting, {left:,.0f} s more at most")
                 time.sleep(min(_POLL_S, left))
             else:
                 return
 
     def _refusal(self, holder: dict[str, Any]) -> IndexLockedError:
         pid, host, since = (holder.get(key) for key in ("pid", "host", "started"))
-        who = clean(f"process {pid} on {host}, since {since}") if pid else "another process"
         return IndexLockedError(
-            f"the index {self._folder} is being written by {who}. "
+            f"the index {self._folder} is being written by {_named(holder)}. "
             "Wait until it has finished, or stop it; reading goes on meanwhile.",
             path=str(self._folder),
             pid=pid,
             host=host,
             since=since,
         )
+
+
+def _named(holder: dict[str, Any]) -> str:
+    pid, host, since = (holder.get(key) for key in ("pid", "host", "started"))
+    return clean(f"process {pid} on {host}, since {since}") if pid else "another process"
 
 
 _held: WeakSet[WriterLock] = WeakSet()

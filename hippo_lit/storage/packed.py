@@ -61,7 +61,13 @@ class Packed(Sequence[str]):
         """
         if self.hashes is None or others.hashes is None:
             raise ValueError("strings without hashes cannot be looked up")
-        order = np.argsort(self.hashes, kind="stable")
+        # The many are looked up among the few: to sort them would take longer.
+        few = np.sort(others.hashes)
+        likely = np.zeros(0, dtype=np.int64)
+        if len(few):
+            place = np.minimum(np.searchsorted(few, self.hashes), len(few) - 1)
+            likely = np.flatnonzero(few[place] == self.hashes)
+        order = likely[np.argsort(self.hashes[likely], kind="stable")]
         ascending = self.hashes[order]
         firsts = np.searchsorted(ascending, others.hashes)
         ends = np.searchsorted(ascending, others.hashes, side="right")

@@ -82,11 +82,13 @@ def merged(old: Postings, fresh: Postings, pieces: Sequence[Piece]) -> Postings:
     keys = old_rank[term] * size + document
     more = fresh_rank[owners(fresh.starts)] * size + kept_rows(pieces, 1, len(fresh.lengths))[fresh.documents]
     at = np.searchsorted(keys, more)
-    term, document = np.divmod(np.insert(keys, at, more), size)
+    counts = np.bincount(old_rank[term], minlength=len(terms)) + np.bincount(
+        more // size, minlength=len(terms)
+    )
     return Postings(
         terms,
-        starts_of(np.bincount(term, minlength=len(terms))),
-        document.astype(np.int32),
+        starts_of(counts),
+        np.insert(document.astype(np.int32), at, more % size),
         np.insert(frequency, at, fresh.frequencies),
         lengths,
     )

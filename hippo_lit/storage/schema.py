@@ -22,6 +22,10 @@ SCHEMA = (
     "INSERT INTO meta VALUES ('generation', 0)",
     *LINK_SCHEMA,
 )
+# The sources of a paper, and of each whether its record is this one; compared whole, so that one that is
+# damaged is written again.
+KNOWN_RECORDS = """SELECT source, digest = ?2 AND CAST(payload AS BLOB) = CAST(?3 AS BLOB) FROM records
+    WHERE paper_id = ?1"""
 # On its own until `links.relink` has looked.
 PUT_RECORD = """INSERT OR REPLACE INTO records (paper_id, source, payload, digest, updated, merged_id)
     VALUES (?1, ?2, ?3, ?4, ?5, ?1)"""

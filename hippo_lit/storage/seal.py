@@ -6,13 +6,13 @@ manifests included.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from hippo_lit.errors import IndexCorruptError, StoreError
+from hippo_lit.storage.checked_file import checksum
 from hippo_lit.storage.columns import MANIFEST, Columns
 from hippo_lit.storage.disk import ADVICE_REBUILD, reporting
 
@@ -81,4 +81,4 @@ def _loose(folder: Path) -> Iterator[Path]:
 
 def _sum(file: Path) -> str:
     with reporting("read", file), file.open("rb") as stream:
-        return hashlib.file_digest(stream, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+        return checksum(stream)

@@ -15,7 +15,7 @@ from itertools import groupby
 from pathlib import Path
 from types import TracebackType
 
-from hippo_lit.errors import DataError, IndexNotFoundError
+from hippo_lit.errors import DataError, IndexNotFoundError, StoreError
 from hippo_lit.merge import merge_papers
 from hippo_lit.storage.database import Database
 from hippo_lit.storage.disk import reporting
@@ -34,6 +34,7 @@ from hippo_lit.storage.schema import (
     FAILED,
     FORMAT_VERSION,
     KEEP_EXTRACTIONS,
+    KNOWN_RECORDS,
     PUT_FAILED,
     PUT_OK,
     PUT_RECORD,
@@ -68,6 +69,8 @@ class Store:
         if create and read_only:
             raise ValueError("a store cannot be created read-only")
         path = Path(folder, STORE_FILE)
+        if Path(folder).is_file():
+            raise StoreError(f"{folder} is a file: name a folder", path=str(folder))
         with reporting("open the index at", Path(folder)):
             if create:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,14 +117,14 @@ class Store:
         with self._changing_papers() as db:
             aliases = other_ids(self._db.rows, {row[0] for row in rows}) if replace else {}
             for paper_id, source, payload in rows:
-                found = db.execute("SELECT source, digest FROM records WHERE paper_id = ?", (paper_id,))
-                known, digest = dict(found), content_hash(payload)
+                digest = content_hash(payload)
+                known = dict(db.execute(KNOWN_RECORDS, (paper_id, digest, payload)))
                 gone = aliases.pop(paper_id, set())
                 db.executemany("DELETE FROM records WHERE paper_id = ?", ((other,) for other in gone))
                 others = known.keys() - given[paper_id] if replace else ()
                 for other in others:
                     db.execute("DELETE FROM records WHERE paper_id = ? AND source = ?", (paper_id, other))
-                if known.get(source) != digest:
+                if not known.get(source):
                     db.execute(PUT_RECORD, (paper_id, source, payload, digest, time.time()))
                 elif not others and not gone:
                     unchanged += 1
@@ -159,9 +162,8 @@ class Store:
 
     def papers(self) -> Iterator[Paper]:
         """Every paper, merged from all its records, by ascending id; as of the first one asked for."""
-        rows = self._db.stream(
-            "SELECT merged_id, paper_id, payload, digest FROM records ORDER BY merged_id, paper_id, source"
-        )
+        sql = "SELECT merged_id, paper_id, payload, digest FROM records ORDER BY merged_id, paper_id, source"
+        rows = self._db.stream(sql)
         for merged_id, group in groupby(rows, key=lambda row: row[0]):
             yield self._merged(merged_id, [self._paper(*row[1:]) for row in group])
 

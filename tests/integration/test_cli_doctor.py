@@ -138,3 +138,16 @@ def test_replies_that_are_awaited(cli: Cli, mock_index: Path) -> None:
     found = checks(cli, "--index", mock_index)["batch jobs"]
     assert (found["status"], found["detail"]) == ("ok", "2 replies are awaited")
     assert "hippo-lit index --batch" in found["advice"]
+
+
+def test_prompts_of_ones_own_are_those_that_are_checked(cli: Cli, tmp_path: Path) -> None:
+    folder = Path(cli("prompt", "new", "fact_filter", "--prompts", tmp_path / "mine").stdout.strip()).parents[
+        2
+    ]
+    assert folder == tmp_path / "mine"
+    given = ("--set", f"prompts.path={folder}")
+    names = [row["name"] for row in json.loads(cli("prompt", "list", "--json", *given).stdout)["prompts"]]
+    told = checks(cli, *given)["prompts"]
+    assert told["detail"] == f"{', '.join([*names, 'query_to_fact', 'query_to_passage'])} in {folder}"
+    (folder / "extract" / "system.md").unlink()
+    assert checks(cli, *given, code=1)["prompts"]["status"] == "fail"

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli_support import QUICK, Cli
 
+from hippo_lit.api import HippoLit
+from hippo_lit.errors import StoreError
 from hippo_lit.storage.lock import WriterLock
 from hippo_lit.storage.store import Store
 from hippo_lit.testing import ScriptedServer, chat_reply, status
@@ -223,3 +225,11 @@ def test_a_table_whose_columns_and_encoding_are_told(cli: Cli, tmp_path: Path) -
     assert "there is no field 'titel'" in cli(*command, "--columns", "titel=Was", code=2).stderr
     assert "FIELD=HEADER" in cli(*command, "--columns", "title", code=2).stderr
     assert "there is no encoding 'klingon'" in cli(*command, "--encoding", "klingon", code=2).stderr
+
+
+def test_an_index_is_no_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "x").write_text("")
+    said = cli("index", "mock", "--index", tmp_path / "x", code=2).stderr
+    assert "x is a file; give the folder of an index" in said
+    with pytest.raises(StoreError, match="x is a file: name a folder"):
+        HippoLit.open(tmp_path / "x")

@@ -33,6 +33,15 @@ def test_a_search_needs_no_setting_that_the_index_was_made_with(cli: Cli, tmp_pa
     assert 'graph.synonyms = "none" has no effect on a search: the index was built with "spelling"' in said
 
 
+def test_a_file_of_settings_and_a_json_error_bring_no_hints(cli: Cli, tmp_path: Path) -> None:
+    cli("index", written(tmp_path / "p.jsonl"), "--index", "i", *QUICK)
+    (tmp_path / "mine.toml").write_text('[graph]\nsynonyms = "none"\n')
+    assert cli("search", "Beta", "--index", "i", "--config", tmp_path / "mine.toml").stderr == ""
+    wrong = ("--set", "graph.synonyms=none", "--set", "embedding.dimensions=8", "--json")
+    error = json.loads(cli("search", "Beta", "--index", "i", *wrong, code=6).stderr)["error"]
+    assert error["exit_code"] == 6
+
+
 def test_what_a_change_means_is_said_before_it_is_done(cli: Cli, tmp_path: Path) -> None:
     cli("index", written(tmp_path / "p.jsonl"), "--index", "i", *QUICK)
     said = cli("index", "--index", "i", "--set", "embedding.dimensions=8").stderr
@@ -98,6 +107,14 @@ def test_papers_out_and_in_again(cli: Cli, mock_index: Path, tmp_path: Path) -> 
             assert back.source.replace(f":{tmp_path.name}/papers.jsonl", "") == given.source
             fields = ("id", "title", "abstract", "year", "authors", "references", "citations", "doi", "venue")
             assert [getattr(back, f) for f in fields] == [getattr(given, f) for f in fields]
+
+
+def test_a_source_that_names_a_file_stays_when_it_is_read_again(cli: Cli, tmp_path: Path) -> None:
+    cli("index", written(tmp_path / "p.jsonl"), "--index", "i", *QUICK)
+    cli("export", "papers", "--index", "i", "--out", tmp_path / "out.jsonl")
+    cli("index", tmp_path / "out.jsonl", "--index", "again", *QUICK)
+    with Store.open("i", read_only=True) as first, Store.open("again", read_only=True) as second:
+        assert list(first.papers()) == list(second.papers())
 
 
 def test_facts_and_graph_to_stdout(cli: Cli, fact_index: Path) -> None:

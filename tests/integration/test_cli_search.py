@@ -137,15 +137,16 @@ def test_excluded_papers_are_gone_and_unknown_ones_are_named(cli: Cli, mock_inde
     result = cli(*command, "--exclude", top[0], "--exclude", top[1], "--exclude", "p999")
     left = [paper["paper"]["id"] for paper in json.loads(result.stdout)["papers"]]
     assert left[:8] == top[2:]
-    assert result.stderr == "--exclude p999: the index holds no such paper\n"
+    assert json.loads(result.stdout)["reason"] == "the index holds no paper p999, which is to be excluded"
+    assert result.stderr == ""
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\t\n"])
-def test_an_empty_query_has_an_empty_answer(cli: Cli, mock_index: Path, query: str) -> None:
-    assert (
-        cli("search", query, "--index", mock_index, *QUICK).stdout
-        == "0 papers by hippo: the query is empty\n"
-    )
+@pytest.mark.parametrize("command", ["search", "ask", "prior-art"])
+def test_an_empty_question_is_wrong_use(cli: Cli, mock_index: Path, command: str, query: str) -> None:
+    result = cli(command, query, "--index", mock_index, *QUICK, code=2)
+    assert "it is empty; write what you are looking for" in result.stderr
+    assert result.stdout == ""
 
 
 @pytest.mark.parametrize(

@@ -47,9 +47,14 @@ def test_the_server_ends_when_it_is_told_to(
         )  # refused, and the next line is read all the same
         server.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
         server.stdin.flush()
-        answered = json.loads(server.stdout.readline())
-        while answered.get("id") != 1:
-            answered = json.loads(server.stdout.readline())
+        refused = json.loads(server.stdout.readline())
+        assert (refused["id"], refused["error"]["code"]) == (None, -32700)
+        server.stdin.write(b'{"jsonrpc": \n')
+        server.stdin.flush()
+        answers = [json.loads(server.stdout.readline()) for _ in range(2)]
+        [answered] = [answer for answer in answers if answer["id"] == 1]
+        [refused] = [answer for answer in answers if answer["id"] is None]
+        assert refused["error"] == {"code": -32700, "message": "Parse error: a message is one line of JSON"}
         assert answered["result"]["serverInfo"]["name"] == "hippo-lit"
         if how is None:
             server.stdin.close()

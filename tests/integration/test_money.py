@@ -59,6 +59,31 @@ def test_a_budget_of_tokens_keeps_what_was_paid_and_the_next_run_goes_on(cli: Cl
         assert len(server.requests) == N
 
 
+def test_deleting_has_the_same_budget(cli: Cli, papers: Path) -> None:
+    with ScriptedServer([used()]) as server:
+        asked = command(server, papers, "llm.max_tokens=10")
+        cli(*asked, "--max-tokens", 3500, code=7)
+        done = len(server.requests)
+        deleted = ("delete", f"p{N - 1}", "--index", "i")
+        first = cli(*deleted, "--max-tokens", 0, code=7)
+        assert first.stdout.startswith(f"deleted 1 paper; the index holds {N - 1} papers\n")
+        assert f"{N - 1 - done} passages left without facts for now" in first.stderr
+        assert len(server.requests) == done
+        told = json.loads(cli("delete", f"p{N - 2}", "--index", "i", "--json").stdout)
+        assert (told["built"]["extracted"], told["usage"]["extract"]["calls"]) == (N - 2 - done, N - 2 - done)
+
+
+def test_a_server_that_is_not_there_is_told_once(cli: Cli, papers: Path) -> None:
+    with ScriptedServer([used()]) as server:
+        asked = command(server, papers, "llm.max_attempts=5")
+    asked[asked.index("llm.max_attempts=1")] = "llm.max_attempts=5"
+    result = cli(*asked, code=5)
+    assert "retrying in " in result.stderr
+    assert result.stderr.count("Check that the server is running and that the base URL is right") == 1
+    assert "after 2 attempts" in result.stderr
+    assert f"{N} passages left without facts for now" in result.stderr
+
+
 def test_a_budget_of_usd_in_json(cli: Cli, papers: Path) -> None:
     with ScriptedServer([used()]) as server:
         result = cli(*command(server, papers, *PRICES), "--max-cost-usd", 0.04, "--json", code=7)

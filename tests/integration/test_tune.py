@@ -463,6 +463,14 @@ def test_labelling_from_a_pipe(
     assert (record["text"], len(record["gold_facts"])) == ("Which C++ library has AVX2 kernels?", 1)
 
 
+def test_without_a_name_all_prompts_are_checked(cli: Cli) -> None:
+    names = [row["name"] for row in json.loads(cli("prompt", "list", "--json").stdout)["prompts"]]
+    lines = cli("prompt", "check").stdout.splitlines()
+    assert [line.split()[0] for line in lines] == names
+    told = json.loads(cli("prompt", "check", "--json").stdout)
+    assert (told["good"], [row["name"] for row in told["prompts"]]) == (True, names)
+
+
 def test_other_prompts_cannot_be_tried(cli: Cli) -> None:
     assert "only fact_filter, extract, answer can" in cli("tune", "score", "ircot", code=2).stderr
     assert "none is set" in cli("tune", "score", "fact_filter", *QUICK, code=2).stderr

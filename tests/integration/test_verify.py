@@ -21,7 +21,7 @@ from hippo_lit.storage.batches import LEDGER, BatchLedger
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.store import Store
 from hippo_lit.testing import FakeChatModel
-from hippo_lit.types import MODES, Paper
+from hippo_lit.types import MODES, Counts, Paper
 from hippo_lit.verify import Finding, verify_index
 
 PAPERS = tuple(
@@ -253,3 +253,27 @@ def test_the_command(cli: Cli, mock_index: Path) -> None:
     assert told["findings"][0]["part"] == "snapshot"
     cli("index", "--rebuild", "--index", index)
     assert json.loads(cli("verify", "--index", index, "--json").stdout) == {"ok": True, "findings": []}
+
+
+def test_a_store_of_an_earlier_format_is_behind_not_damaged(index: Path) -> None:
+    with closing(sqlite3.connect(index / "store.db")) as db:
+        db.executescript(
+            "PRAGMA user_version = 1; DROP INDEX records_merged; DROP TABLE link_keys;"
+            "ALTER TABLE records DROP COLUMN merged_id"
+        )
+    [finding] = verify_index(index)
+    assert (finding.part, finding.kind) == ("store", "behind")
+    assert finding.advice == "Run `hippo-lit index`: it brings the index up to date."
+    with HippoLit.open(index, chat=chat()) as lit:
+        lit.build()
+    assert list(verify_index(index)) == []
+
+
+def test_a_damaged_record_is_told_once_and_mended_by_its_source(index: Path) -> None:
+    with closing(sqlite3.connect(index / "store.db")) as db, db:
+        db.execute("UPDATE records SET payload = replace(payload, 'Beta', 'Bete') WHERE paper_id = 'p1'")
+    [finding] = damaged(index)
+    assert (finding.part, "'p1'" in finding.problem) == ("store", True)
+    with HippoLit.open(index, chat=chat()) as lit:
+        assert lit.add(PAPERS) == Counts(changed=1, unchanged=5)
+    assert list(verify_index(index)) == []

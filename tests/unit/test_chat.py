@@ -11,6 +11,7 @@ import pytest
 
 from hippo_lit.errors import ChatModelError, ConfigError
 from hippo_lit.models.chat import OpenAIChat
+from hippo_lit.retry import telling
 from hippo_lit.testing import (
     Answer,
     Recorded,
@@ -288,8 +289,31 @@ def test_nobody_listens() -> None:
     with OpenAIChat("m", base_url=url, max_attempts=2, wait_s=0.0) as model:
         with pytest.raises(ChatModelError) as caught:
             model.complete(ASK)
-        assert (caught.value.kind, caught.value.attempts) == ("connection", 2)
+        assert (caught.value.kind, caught.value.attempts) == ("unreachable", 2)
+        assert caught.value.account_wide
         assert url in str(caught.value)
+
+
+def test_a_server_that_was_never_there_is_given_up_soon() -> None:
+    with ScriptedServer([OK]) as server:
+        url = server.base_url
+    heard: list[str] = []
+    model = OpenAIChat("m", base_url=url, wait_s=0.01)
+    with telling(heard.append), pytest.raises(ChatModelError) as caught:
+        model.complete(ASK)
+    assert (caught.value.kind, caught.value.attempts) == ("unreachable", 2)
+    [line] = heard
+    assert line.endswith("retrying in 0.0 s (attempt 2 of 5)")
+
+
+def test_a_server_that_answered_is_waited_for() -> None:
+    with OpenAIChat("m", base_url="http://127.0.0.1:9/v1", max_attempts=4, wait_s=0.0) as model:
+        with ScriptedServer([OK]) as server:
+            model.endpoint.base_url = server.base_url
+            model.complete(ASK)
+        with pytest.raises(ChatModelError) as caught:
+            model.complete(ASK)
+    assert (caught.value.kind, caught.value.attempts) == ("connection", 4)
 
 
 # The deadline

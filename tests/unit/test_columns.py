@@ -167,12 +167,12 @@ def test_pickles_are_never_loaded(folder: Path) -> None:
         b"[" * 100_000,
         b"[]",
         b"{}",
-        b'{"format": 1, "files": [], "columns": {}}',
-        b'{"format": 1, "files": {"../../etc/passwd": {"bytes": 1, "blake2b": ""}}, "columns": {}}',
-        b'{"format": 1, "files": {"a.npy": {"bytes": 1}}, "columns": {}}',
-        b'{"format": 1, "files": {}, "columns": {"a": 3}}',
-        b'{"format": 1, "files": {}, "columns": {"a": {"kind": "pickle"}}}',
-        b'{"format": 1, "files": {}, "columns": {"../a": {"kind": "array"}}}',
+        b'{"format": 2, "files": [], "columns": {}}',
+        b'{"format": 2, "files": {"../../etc/passwd": {"bytes": 1, "crc32": ""}}, "columns": {}}',
+        b'{"format": 2, "files": {"a.npy": {"bytes": 1}}, "columns": {}}',
+        b'{"format": 2, "files": {}, "columns": {"a": 3}}',
+        b'{"format": 2, "files": {}, "columns": {"a": {"kind": "pickle"}}}',
+        b'{"format": 2, "files": {}, "columns": {"../a": {"kind": "array"}}}',
     ],
 )
 def test_a_manifest_is_data_and_checked(folder: Path, content: bytes) -> None:
@@ -183,10 +183,10 @@ def test_a_manifest_is_data_and_checked(folder: Path, content: bytes) -> None:
 
 def test_another_format_is_named(folder: Path) -> None:
     manifest = json.loads((folder / MANIFEST).read_text())
-    (folder / MANIFEST).write_text(json.dumps(manifest | {"format": 2}))
+    (folder / MANIFEST).write_text(json.dumps(manifest | {"format": 3}))
     with pytest.raises(FormatVersionError) as caught:
         Columns(folder)
-    assert (caught.value.found, caught.value.expected) == (2, 1)
+    assert (caught.value.found, caught.value.expected) == (3, 2)
 
 
 def test_a_column_of_another_kind_is_not_there(folder: Path) -> None:

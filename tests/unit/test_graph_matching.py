@@ -7,7 +7,7 @@ import time
 import pytest
 
 from hippo_lit.graph.keys import entity_key, link_key
-from hippo_lit.graph.matching import MAX_WORDS, matches, word_count
+from hippo_lit.graph.matching import MAX_WORDS, matches
 
 
 def found(text: str, *names: str) -> list[str]:
@@ -69,10 +69,6 @@ def test_names_of_more_words_are_not_found() -> None:
 
 def test_something_other_than_none_is_found() -> None:
     assert list(matches("alpha beta", {"alpha": 0, "beta": []}.get)) == [0, []]  # type: ignore[arg-type]
-
-
-def test_words_are_counted_as_they_are_matched() -> None:
-    assert [word_count(key) for key in ("", "graph", "graph theory", "北京", "bert模型")] == [0, 1, 2, 2, 3]
 
 
 @pytest.mark.parametrize("text", ["", " ", "?!…", "\ud800\x00", "🎉"])

@@ -42,6 +42,22 @@ def by_hand(keys: list[str], threshold: float) -> list[tuple[int, int, float]]:
     return sorted(found)
 
 
+@pytest.mark.parametrize("names", [1, 3, 4096])
+def test_new_names_meet_all_others(monkeypatch: pytest.MonkeyPatch, names: int) -> None:
+    monkeypatch.setattr(alike, "_NAMES", names)
+    rng = random.Random(3)
+    parts = ["neural", "neuron", "net", "nets", "graph", "graphs", "北京大学", "a", "!!", "2"]
+    keys = sorted({" ".join(rng.choices(parts, k=rng.randint(1, 3))) for _ in range(80)} | {"?", ""})
+    rng.shuffle(keys)
+    new = [rng.random() < 0.2 or key in ("?", "") for key in keys]
+    expected = [row for row in by_hand(keys, 0.6) if new[row[0]] or new[row[1]]]
+    found = spelled(keys, 0.6, new)
+    assert [row[:2] for row in found] == [row[:2] for row in expected]
+    assert [row[2] for row in found] == pytest.approx([row[2] for row in expected])
+    assert len(found) > 10
+    assert spelled(["?", "!"], 0.6, [True, False]) == []
+
+
 @pytest.fixture(params=[1, 3, 2048])
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(synonyms, "_BLOCK", request.param)

@@ -20,6 +20,7 @@ from hippo_lit.protocols import FactExtractor
 from hippo_lit.snapshot import COLUMNS, LEXICAL, Snapshot
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.publish import CURRENT, SNAPSHOTS, open_current
+from hippo_lit.storage.seal import damage
 from hippo_lit.storage.store import Store
 from hippo_lit.types import Extraction, Fact, Paper, Passage
 
@@ -74,6 +75,27 @@ def test_two_steps_give_the_state_of_one(tmp_path: Path) -> None:
         assert (opened(tmp_path / "one").folder / file).read_bytes() == (
             opened(tmp_path / "two").folder / file
         ).read_bytes(), file
+
+
+@pytest.mark.parametrize("part", ["columns/papers.utf8", "parts/hashes.npy", "bm25/frequencies.npy"])
+def test_damage_is_not_carried_over(tmp_path: Path, part: str) -> None:
+    build(tmp_path / "two", PAPERS[:3], ANGLES, Scripted(FOUND))
+    file = opened(tmp_path / "two").folder / part
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    scripted = Scripted(FOUND)
+    two = build(tmp_path / "two", PAPERS, ANGLES, scripted)
+    assert scripted.asked == ["Delta"]
+    [note] = two.notes
+    assert note.startswith("all is made anew: ")
+    assert file.name in note
+    assert damage(opened(tmp_path / "two").folder) == []
+    build(tmp_path / "one", PAPERS, ANGLES, Scripted(FOUND))
+    for name in (part, "columns/statements_data.npy"):
+        if (opened(tmp_path / "one").folder / name).exists():
+            one, other = (opened(tmp_path / each).folder / name for each in ("one", "two"))
+            assert one.read_bytes() == other.read_bytes()
 
 
 def test_a_failure_is_recorded_kept_out_and_tried_again(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 
 import hippo_lit
 from hippo_lit.errors import IndexLockedError, IndexNotFoundError, StoreError
+from hippo_lit.storage import lock
 from hippo_lit.storage.lock import LOCK_FILE, WriterLock
 
 HOLD = """
@@ -63,6 +64,21 @@ def test_waiting_ends_when_the_other_writer_does(tmp_path: Path, holder: subproc
     with WriterLock(tmp_path, wait_s=30) as lock:
         assert lock.held
     timer.join()
+
+
+def test_who_waits_hears_for_whom(
+    tmp_path: Path, holder: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lock, "_FIRST_S", 0.0)
+    assert holder.stdin is not None
+    timer = threading.Timer(0.2, holder.stdin.close)
+    timer.start()
+    heard: list[str] = []
+    WriterLock(tmp_path, wait_s=30).acquire(heard.append)
+    timer.join()
+    [once] = heard
+    assert once.startswith(f"{tmp_path} is being written by process {holder.pid} on ")
+    assert once.endswith(": waiting, 30 s more at most")
 
 
 def test_one_object_one_holder_even_within_a_process(tmp_path: Path) -> None:
@@ -163,5 +179,5 @@ def test_a_forked_child_neither_has_the_lock_nor_keeps_it_alive(tmp_path: Path) 
         assert parent.stdout is not None
         assert parent.stdout.readline() == "0\n"
         assert parent.wait(30) == 0
-        with WriterLock(tmp_path) as lock:  # though the second child still lives
+        with WriterLock(tmp_path, wait_s=10) as lock:  # though the second child still lives
             assert lock.held

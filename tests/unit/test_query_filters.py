@@ -122,6 +122,18 @@ def test_what_nobody_has_is_told_with_what_may_have_been_meant(
     assert says in ask(made, filters).reason
 
 
+def test_ids_to_exclude_that_nobody_has_are_told(made: Snapshot) -> None:
+    result = ask(made, Filters(exclude=("a", "zz")))
+    assert result.reason == "the index holds no paper zz, which is to be excluded"
+    assert "a" not in [ranked.paper.id for ranked in result.papers]
+
+
+def test_lone_surrogates_ask_for_nobody(made: Snapshot) -> None:
+    given = Filters(authors=("\ud800x",), venues=("\ud800",), sources=("\udfff",), only=("\ud800",))
+    assert ask(made, given).papers == ()
+    assert ask(made, Filters(exclude=("\ud800",))).papers
+
+
 def test_keys_of_a_source() -> None:
     keys = set(source_keys("arxiv+json:refs/a.jsonl"))
     assert keys - {""} == {"arxiv", "json", "refs a jsonl", "json refs a jsonl", "a jsonl"}

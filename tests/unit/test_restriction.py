@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hippo_lit.errors import ConfigError
@@ -22,6 +23,11 @@ def test_everything_that_a_mapping_may_hold() -> None:
     assert parse_filters(filters) == filters
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    assert parse_filters(years=(np.int64(2018), None)) == Filters(2018, None)
+    assert parse_filters({"years": np.int32(2018)}) == Filters(2018, 2018)
+
+
 def test_the_two_by_themselves() -> None:
     both = parse_filters({"years": (2000, 2001), "exclude": ["a"]}, years=(None, 2005), exclude=["b", "a"])
     assert both == Filters(None, 2005, exclude=("a", "b"))
@@ -36,6 +42,9 @@ def test_the_two_by_themselves() -> None:
         ({"author": "x"}, "author", "there are years, authors"),
         ({"years": "soon"}, "years", "write 2018-2024"),
         ({"years": [2018]}, "years", "a pair"),
+        ({"years": (2024, 2018)}, "years", "did you mean 2018-2024"),
+        (Filters(2024, 2018), "years", "did you mean 2018-2024"),
+        ({"years": (False, None)}, "years", "a pair"),
         ({"years": (True, None)}, "years", "a pair"),
         ({"years": 3.5}, "years", "a pair"),
         ({"years": "2020-2018"}, "years", "did you mean 2018-2020"),

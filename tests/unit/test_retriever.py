@@ -253,13 +253,15 @@ def test_failed_extractions_degrade_and_say_so(tmp_path: Path) -> None:
     made = four_papers(tmp_path, found={"Gamma": DOWN})
     result = retriever(made).retrieve("who likes Beta?", 5)
     assert (result.route, result.degraded) == ("hippo", True)
-    assert result.reason == "1 passages have no facts: their extraction failed or is to come"
+    assert result.reason == "1 passage has no facts: their extraction failed or is to come"
     assert not retriever(made).retrieve("who likes Beta?", 5, "hybrid").degraded
 
 
 def test_wrong_use(four: Snapshot) -> None:
-    with pytest.raises(ConfigError, match="k must be at least 1"):
-        retriever(four).retrieve("x", 0)
+    for k in (0, True, 2.0, "3"):
+        with pytest.raises(ConfigError, match="k must be a whole number of at least 1"):
+            retriever(four).retrieve("x", k)  # type: ignore[arg-type]
+    assert len(retriever(four).retrieve("Beta", np.int64(1)).papers) == 1  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="no mode 'magic'"):
         retriever(four).retrieve("x", 1, "magic")  # type: ignore[arg-type]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hippo_lit.errors import ChatModelError, DataError
+from hippo_lit.errors import ChatModelError, DataError, IndexCorruptError
 from hippo_lit.storage.store import Store
 from hippo_lit.types import Counts, Extraction, Fact, Mention, Paper
 
@@ -39,6 +39,20 @@ def test_the_last_record_of_a_source_counts(store: Store) -> None:
     shorter = Paper("a", "A", source="arxiv")
     assert store.put_papers([A, A, shorter]) == Counts(added=1, changed=1, unchanged=1)
     assert store.paper("a") == shorter
+
+
+@pytest.mark.parametrize(
+    "sql", ["payload = replace(payload, 'First', 'Worst')", "payload = x'ff00'", "digest = 'x'"]
+)
+def test_reading_a_damaged_record_again_mends_it(store: Store, sql: str) -> None:
+    store.put_papers([A, A_S2, B])
+    with store._db.write() as db:
+        db.execute(f"UPDATE records SET {sql} WHERE paper_id = 'a' AND source = 'arxiv'")
+    with pytest.raises(IndexCorruptError):
+        store.verify()
+    assert store.put_papers([A, A_S2, B]) == Counts(changed=1, unchanged=2)
+    store.verify()
+    assert store.versions("a") == [A, A_S2]
 
 
 def test_replacing_drops_what_other_sources_gave(store: Store) -> None:
