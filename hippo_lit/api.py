@@ -134,9 +134,16 @@ class HippoLit(Asking):
         return counts
 
     def delete(
-        self, ids: Iterable[str], *, source: str | None = None, progress: Progress | None = None
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        source: str | None = None,
+        progress: Progress | None = None,
     ) -> int:
         """Take papers out, or only what `source` said of them, and bring the index up to date.
+
+        A source goes by the names that filters know it by ("bibtex", "refs.bib"); without ids, all that it
+        said is forgotten.
 
         Returns how many papers that concerned. What was paid for their texts is kept, so that a paper that
         comes back costs nothing. Raises DataError (unknown: the ids) where the index holds no such paper,
@@ -193,7 +200,7 @@ class HippoLit(Asking):
         """`update`, without blocking the event loop."""
         return await asyncio.to_thread(self.update, papers)
 
-    async def adelete(self, ids: Iterable[str], *, source: str | None = None) -> int:
+    async def adelete(self, ids: Iterable[str] | None = None, *, source: str | None = None) -> int:
         """`delete`, without blocking the event loop."""
         return await asyncio.to_thread(self.delete, ids, source=source)
 

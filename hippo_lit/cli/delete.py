@@ -30,7 +30,12 @@ _File = Annotated[
 ]
 _Source = Annotated[
     str | None,
-    typer.Option("--source", metavar="NAME", help="Forget only what this source said; `show` names them."),
+    typer.Option(
+        "--source",
+        metavar="NAME",
+        help="Forget only what this source said, of all papers where no ID is given; the names are those of"
+        " `search --source`.",
+    ),
 ]
 
 
@@ -47,13 +52,14 @@ def delete(
     """Take papers out of an index, or what one source said of them.
 
     Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
-    then 3. What was paid for the papers' texts is kept: a
-    paper that comes back costs nothing. Interrupted, run it again: it goes on.
+    then 3. With --source and no ID, all that the source said goes: a file that is no longer wanted. What was
+    paid for the papers' texts is kept: a paper that comes back costs nothing. Interrupted, run it again: it
+    goes on.
     """
     from hippo_lit.api import HippoLit
 
     began = perf_counter()
-    given = _given(ids or [], file)
+    given = None if source is not None and not ids and file is None else _given(ids or [], file)
     settings = read_settings(config, overrides)
     try:
         with HippoLit.open(folder, settings, create=False, wait_s=wait) as lit, reporting() as report:

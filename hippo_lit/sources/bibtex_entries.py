@@ -22,7 +22,7 @@ _NO_COMMA = re.compile(
 )
 _NO_KEY = re.compile(rf"({_ENTRY}\s*[{{(])(?=\s*{_FIELD})", re.MULTILINE | re.IGNORECASE)
 _ANY_START = re.compile(r"[ \t]*@[ \t]*\w+\s*(?:[{(]|$)")
-CHUNK_CHARS, MAX_ENTRY_CHARS = 500_000, 20_000_000
+CHUNK_CHARS, MAX_ENTRY_CHARS = 200_000, 20_000_000
 _STRAY = re.compile(_ENTRY, re.MULTILINE | re.IGNORECASE)
 
 _BRACES = re.compile(r"(?<!\\)[{}]")

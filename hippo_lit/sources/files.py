@@ -111,16 +111,27 @@ class FileSource:
         Raises DataError (fields: path, line, and index for an item of a JSON list) for a file that
         cannot be read at all, and with `strict` for the first record that is not a paper.
         """
+        return (paper for _, paper in self._all(per_file=False))
+
+    def by_file(self) -> Iterator[tuple[Path, Paper]]:
+        """As `papers`, with the file of each; what several files say of one id is there from each of them."""
+        return self._all(per_file=True)
+
+    def _all(self, *, per_file: bool) -> Iterator[tuple[Path, Paper]]:
         tally = self._tally = _Tally()
         if not self.path.is_dir():
-            yield from self._papers_of(look_at(self.path, self._encoding), tally)
+            for paper in self._papers_of(look_at(self.path, self._encoding), tally):
+                yield self.path, paper
             return
         for path in _files_in(self.path):
+            if per_file:
+                tally.seen.clear()
             try:
                 file = look_at(path, self._encoding)
                 if _ending(path) not in SUFFIXES and not file.recognised:
                     continue
-                yield from self._papers_of(file, tally)
+                for paper in self._papers_of(file, tally):
+                    yield path, paper
             except DataError as e:
                 if _ending(path) not in SUFFIXES:
                     tally.note(f"left out: {e.message}")
@@ -157,7 +168,7 @@ class FileSource:
 
         match file.format:
             case "csv":
-                return apart(tables.read_table(lines(), self._columns))
+                return apart(tables.read_table(lines(), self._columns, name=str(file.path)))
             case "bibtex":
                 parents = bibtex.referred(lines)
                 return settled(lambda: bibtex.read(lines(), parents))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import chain, islice
+from itertools import chain
 
 from hippo_lit.merge import merge_papers
 from hippo_lit.text import content_hash, normalise
 from hippo_lit.types import Paper
 
-AT_ONCE = 2_000
-"""Records up to which a file is settled in one reading."""
+AT_ONCE, AT_ONCE_CHARS = 2_000, 8_000_000
+"""Records, and characters of their abstracts, up to which a file is settled in one reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,18 @@ def settle_ids(records: Iterable[Found]) -> list[Found]:
 def settled(read: Callable[[], Iterator[Found]], at_once: int = AT_ONCE) -> Iterator[Found]:
     """As `settle_ids`, for files of any size: what `read` gives, without holding more than has to be held.
 
-    Up to `at_once` records are settled in memory. A longer file is read twice: first for the ids that come
-    again, then for the records; in memory are a hash of each id, and the records that repeat one.
+    Up to `at_once` records (AT_ONCE_CHARS) are settled in memory. A longer file is read twice: first for the
+    ids that come again, then for the records; in memory are a hash of each id, and what repeats one.
     """
     records = read()
-    head = list(islice(records, at_once + 1))
-    if len(head) <= at_once:
+    head: list[Found] = []
+    size = 0
+    for found in records:
+        head.append(found)
+        size += len(found.paper.abstract) if found.paper else 0
+        if len(head) > at_once or size > AT_ONCE_CHARS:
+            break
+    else:
         yield from settle_ids(head)
         return
     seen: set[int] = set()
