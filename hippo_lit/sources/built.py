@@ -18,7 +18,6 @@ _NO_ABSTRACT = re.compile(r"\[?(?:no abstract(?: available)?|abstract not availa
 NO_TITLE = re.compile(r"\s*|\[?(?:not available|no title(?: available)?)\]?\.?", re.IGNORECASE)
 _ENDS_WITH_INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?$")
 _FULL = re.compile(r"[^\W\d_]+\s+[^\W\d_]\.\s")  # "Jane B. Roe" is no family name
-_INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +100,7 @@ def split_names(text: str) -> list[str]:
             pieces = [piece.strip(" ,") for piece in text.split(separator)]
             return [first_name_first(piece) for piece in pieces if piece]
     parts = [part.strip() for part in text.split(",") if part.strip()]
-    if len(parts) > 2 and len(parts) % 2 == 0 and _are_given(parts[1::2], parts[::2]):
+    if parts and len(parts) % 2 == 0 and _are_given(parts[1::2], parts[::2]):
         return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
@@ -114,7 +113,18 @@ def _are_given(given: Sequence[str], families: Sequence[str]) -> bool:
     """Whether every other part holds given names: all are initials, or names of which one ends with an
     initial, as no family name does.
     """
-    if all(map(_INITIALS.fullmatch, given)):
+    if all(map(_is_initials, given)):
         return True
     ends = any(map(_ENDS_WITH_INITIAL.search, given))
     return ends and not any(map(_ENDS_WITH_INITIAL.search, families)) and not any(map(_FULL.match, families))
+
+
+def _is_initials(text: str) -> bool:
+    """ "J.", "J.-P.", "JP" or "Yu. A."; not a short name, and no name in a script without capitals."""
+    parts = re.findall(r"[^\s.-]+\.?", text)
+    return 0 < len(parts) <= 4 and all(map(_is_initial, parts))
+
+
+def _is_initial(part: str) -> bool:
+    letters = part.rstrip(".")
+    return (letters.isupper() and len(letters) <= 4) or (part[2:] == "." and part.istitle())

@@ -23,7 +23,7 @@ from hippo_lit.sources.openalex import is_work, paper_from_work
 from hippo_lit.text import clean, content_hash
 from hippo_lit.types import Paper
 
-MAX_WHOLE_CHARS = 4_000_000
+MAX_WHOLE_CHARS = 1_000_000
 """Of an object that is read whole; a longer one is taken for the envelope of a list."""
 _OWN_FIELDS = ("id", "_id", "title", "abstract", "text")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 
 from hippo_lit.records import parse_year
 from hippo_lit.sources.built import Draft, first_name_first, found_paper
@@ -22,7 +22,7 @@ Fields = Mapping[str, list[str]]
 _TAG = re.compile(r"^([A-Z][A-Z0-9])  -(?: |$)")
 # Of programs that are careless about blanks, if they are so throughout.
 _LOOSE_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9])[ \t\xa0]{0,4}-(?:[ \t\xa0]+|$)")
-_HEAD_LINES = 5_000
+_HEAD_CHARS = 200_000
 _WOS_TAG = re.compile(r"^([A-Z][A-Z0-9])(?: |$)")
 
 # rispy's names for the tags, those of RIS and those of Web of Science; capitals are tags it has no name for.
@@ -59,7 +59,11 @@ def read_wos(lines: Iterable[str]) -> Iterator[Found]:
 
 def _strict(lines: Iterator[str]) -> Iterator[str]:
     """The lines with tags as the standard has them, where the head of the file shows that they are not."""
-    head = list(islice(lines, _HEAD_LINES))
+    head: list[str] = []
+    size = 0
+    while size < _HEAD_CHARS and (line := next(lines, None)) is not None:
+        head.append(line)
+        size += len(line) + 1
     loose = len(list(filter(_LOOSE_TAG.match, head))) > 2 * len(list(filter(_TAG.match, head)))
     for line in chain(head, lines):
         yield _LOOSE_TAG.sub(r"\1  - ", line) if loose else line
