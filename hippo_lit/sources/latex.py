@@ -87,7 +87,7 @@ def _converted(found: re.Match[str]) -> str:
 
 @cache
 def _is_known(command: str) -> bool:
-    from pylatexenc.latex2text import get_default_latex_context_db
+    from pylatexenc.latex2text import get_default_latex_context_db  # type: ignore[import-untyped]
 
     rules = get_default_latex_context_db()
     return command in _WORDS or command in _KEEP_LAST_ARGUMENT or rules.get_macro_spec(command) is not None
@@ -109,7 +109,7 @@ def _simpler_math(found: re.Match[str]) -> str:
 
 @cache
 def _decoder() -> Callable[[str], str]:
-    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec  # type: ignore[import-untyped]
+    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec
     from pylatexenc.latex2text import get_default_latex_context_db as output_rules
     from pylatexenc.latexwalker import get_default_latex_context_db as input_rules  # type: ignore[import-untyped]
     from pylatexenc.macrospec import std_macro  # type: ignore[import-untyped]

@@ -76,8 +76,9 @@ class TextFile:
         with _errors_of(self.path), _open(self.path) as stream:
             if self.encoding != "utf-8" or self.format == "xml":
                 errors = _LEGACY if self.encoding == "utf-8" else "replace"
-                with io.TextIOWrapper(stream, self.encoding, errors=errors, newline="\n") as text:
-                    pieces = self.format in ("xml", "json")
+                pieces = self.format in ("xml", "json")
+                ends = "\n" if pieces else None  # those of any system
+                with io.TextIOWrapper(stream, self.encoding, errors=errors, newline=ends) as text:
                     yield from iter(lambda: text.read(PIECE_CHARS), "") if pieces else text
                 return
             legacy, noted, number = self.legacy, False, 1
@@ -139,6 +140,7 @@ def look_at(path: Path, encoding: str | None = None) -> TextFile:
     else:
         encoding = told
     text = head.decode(encoding, "ignore").removeprefix("\ufeff").lstrip()
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     named = SUFFIXES.get(suffixes[-1]) if suffixes else None
     found = recognise(text, named)

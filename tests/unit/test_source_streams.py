@@ -109,18 +109,19 @@ def test_a_reference_leads_to_an_entry_far_below(tmp_path: Path, monkeypatch: py
     assert (first.title, first.year) == ("A", 2020)
 
 
-@pytest.mark.parametrize("ending", ["a.ris", "a.bib", "a.enw", "a.nbib", "a.csv"])
+@pytest.mark.parametrize("ending", ["a.ris", "a.bib", "a.enw", "a.nbib", "a.csv", "a.txt"])
 def test_line_ends_of_any_system(tmp_path: Path, ending: str) -> None:
     texts = {
         "a.ris": "TY  - JOUR\nTI  - One\nAB  - Of é\nER  - \nTY  - JOUR\nTI  - Two\nER  - \n",
         "a.bib": "@misc{a,\n title={One},\n abstract={Of é}\n}\n@misc{b,\n title={Two}\n}\n",
         "a.enw": "%0 Article\n%T One\n%X Of é\n\n%0 Article\n%T Two\n",
         "a.nbib": "PMID- 1\nTI  - One\nAB  - Of é\n\nPMID- 2\nTI  - Two\n",
+        "a.txt": "FN Web of Science\nVR 1.0\nPT J\nTI One\nAB Of é\nER\n\nPT J\nTI Two\nER\n\nEF\n",
         "a.csv": "title,abstract\nOne,Of é\nTwo,\n",
     }
     path = tmp_path / ending
     for end in ("\n", "\r\n", "\r"):
-        for encoding in ("utf-8", "cp1252"):
+        for encoding in ("utf-8", "cp1252", "utf-16"):
             path.write_bytes(texts[ending].replace("\n", end).encode(encoding))
             papers = [(paper.title, paper.abstract) for paper in FileSource(path).papers()]
             assert papers == [("One", "Of é"), ("Two", "")], (end, encoding)
