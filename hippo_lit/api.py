@@ -133,7 +133,7 @@ class HippoLit(Asking):
 
     def delete(
         self,
-        ids: Iterable[str],
+        ids: Iterable[str] | None = None,
         *,
         source: str | None = None,
         progress: Progress | None = None,
@@ -141,10 +141,11 @@ class HippoLit(Asking):
     ) -> int:
         """Take papers out, or only what `source` said of them, and bring the index up to date.
 
-        Returns how many papers that concerned. What was paid for their texts is kept. Raises DataError
-        (unknown: the ids) where the index holds no such paper, or nothing of it from `source`;
-        EmbedderMismatchError or ConfigError where the settings name other models than the index was made
-        with, since all that stays would be done again; nothing is deleted then. Raises also as `add`.
+        A source goes by the names that filters know it by ("bibtex", "refs.bib"); without ids, all that it
+        said is forgotten. Returns how many papers that concerned. What was paid for their texts is kept.
+        Raises DataError (unknown: the ids) where the index holds no such paper, or nothing of it from
+        `source`; EmbedderMismatchError or ConfigError where the settings name other models than the index was
+        made with, since all that stays would be done again; nothing is deleted then. Raises also as `add`.
         """
         with self.writing():
             deleted = self.drop(ids, source=source)
@@ -155,7 +156,7 @@ class HippoLit(Asking):
         """Store papers without indexing them yet; `build` does that."""
         return self._writer.put(papers)
 
-    def drop(self, ids: Iterable[str], *, source: str | None = None) -> int:
+    def drop(self, ids: Iterable[str] | None = None, *, source: str | None = None) -> int:
         """`delete` in the store alone; `build` does the rest."""
         return self._writer.delete(ids, source)
 
@@ -198,7 +199,7 @@ class HippoLit(Asking):
         """`update`, without blocking the event loop."""
         return await asyncio.to_thread(self.update, papers)
 
-    async def adelete(self, ids: Iterable[str], *, source: str | None = None) -> int:
+    async def adelete(self, ids: Iterable[str] | None = None, *, source: str | None = None) -> int:
         """`delete`, without blocking the event loop."""
         return await asyncio.to_thread(self.delete, ids, source=source)
 

@@ -6,6 +6,7 @@ thousand papers reads a few of them and parses none.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ class FacetParts:
     author_word: Postings
 
 
+_WHICH_FOLDER = re.compile("~[0-9a-f]{6}$")
 _FACETS = ("venue", "source", "author", "author_word")
 
 
@@ -88,12 +90,21 @@ def read_facets(columns: Columns) -> FacetParts:
 
 
 def source_keys(source: str) -> Iterator[str]:
-    """The names under which a filter finds a paper of this source: "json", "refs/a.jsonl" and
-    "a.jsonl" for "json:refs/a.jsonl".
+    """The names under which filters and deletions find this source: "json", "a.jsonl", "refs/a.jsonl" and
+    "refs/a.jsonl~3f9a1c" for "json:refs/a.jsonl~3f9a1c".
     """
     for part in source.split("+"):
         kind, _, label = part.partition(":")
-        yield from map(fold, (part, kind, label, label.rpartition("/")[2]))
+        bare = _WHICH_FOLDER.sub("", label)
+        yield from map(fold, (part, kind, label, bare, bare.rpartition("/")[2], f"{kind}:{bare}"))
+
+
+def is_from(source: str, name: str) -> bool:
+    """Whether all that a record of `source` says is from `name`, by `source_keys`."""
+    wanted = fold(name)
+    return wanted != "" and (
+        fold(source) == wanted or all(wanted in source_keys(part) for part in source.split("+"))
+    )
 
 
 class Facets:

@@ -23,6 +23,7 @@ from hippo_lit.errors import (
     StoreError,
 )
 from hippo_lit.extraction import Progress, silent
+from hippo_lit.facets import is_from
 from hippo_lit.models.embed_cached import CachedEmbedder
 from hippo_lit.models.guard import Budget
 from hippo_lit.protocols import FactExtractor
@@ -93,20 +94,30 @@ class Writer:
         with self.session():
             return self._store.put_papers(map(_cleaned, papers), replace=True)
 
-    def delete(self, given: Iterable[str], source: str | None) -> int:
-        """Forget papers, or what `source` said of them; all of them or none. Returns how many there were."""
+    def delete(self, given: Iterable[str] | None, source: str | None) -> int:
+        """Forget papers, or what `source` said of them, of all where None is given; all of them or none.
+
+        Returns how many there were.
+        """
         if isinstance(given, str):
             raise ConfigError(f"ids takes ids, not one text: write ids=[{given!r}]", key="ids")
-        ids = tuple(given)
+        if given is None and source is None:
+            raise ConfigError("say which ids to delete, or which source", key="ids")
+        ids = None if given is None else tuple(given)
         with self.session():
             shown = self._shown()
             self._refuse_other_models(shown)
-            unknown = [paper_id for paper_id in ids if not self._holds(paper_id, source, shown)]
+            wanted = None
+            if source is not None:
+                wanted = {stored for stored in self._store.all_sources() if is_from(stored, source)}
+            if ids is None:
+                ids = self._all_from(source or "", wanted or set(), shown)
+            unknown = [paper_id for paper_id in ids if not self._holds(paper_id, source, wanted, shown)]
             if unknown:
                 raise self._unknown(unknown, source)
             # Several names may mean one paper; one may stand in the published state alone.
             papers = {self._store.resolve(name) or (shown and shown.find(name)) for name in ids}
-            self._store.delete(ids, source=source)
+            self._store.delete(ids, source=wanted)
         return len(papers)
 
     def build(
@@ -220,19 +231,41 @@ class Writer:
                 key="extract.kind",
             )
 
-    def _holds(self, paper_id: str, source: str | None, shown: Snapshot | None) -> bool:
+    def _all_from(self, source: str, wanted: set[str], shown: Snapshot | None) -> tuple[str, ...]:
+        """The papers of which the sources `wanted` say something. Raises DataError where there are none."""
+        ids = set(self._store.ids_from(wanted))
+        if shown is not None:  # see `_holds`
+            ids |= {
+                paper_id
+                for row in shown.facets.by_source(source)
+                if self._holds(paper_id := shown.paper(int(row)).id, source, wanted, shown)
+            }
+        if not ids:
+            there = sorted({part for stored in self._store.all_sources() for part in _parts(stored)})
+            more = f" and {len(there) - _NAMED:,} more" if len(there) > _NAMED else ""
+            raise DataError(
+                f"{self._path} holds nothing from the source {source!r}; nothing was deleted; there are"
+                f" {', '.join(there[:_NAMED]) or 'none'}{more}",
+                path=str(self._path),
+                line=None,
+            )
+        return tuple(sorted(ids))
+
+    def _holds(
+        self, paper_id: str, source: str | None, wanted: set[str] | None, shown: Snapshot | None
+    ) -> bool:
         """Whether there is something to delete: in the store, or only in the published state still.
 
         The latter is left where a run that deletes is interrupted; asked again, it is to finish the work.
         """
         sources = self._store.sources(paper_id)
-        if sources if source is None else source in sources:
+        if sources if wanted is None else not wanted.isdisjoint(sources):
             return True
         number = shown.find(paper_id) if shown is not None else None
         if shown is None or number is None:
             return False
         gone = _parts(shown.paper(number).source) - _parts("+".join(sources))
-        return not sources if source is None else bool(_parts(source)) and _parts(source) <= gone
+        return not sources if source is None else any(is_from(part, source) for part in gone)
 
     def _unknown(self, ids: Sequence[str], source: str | None) -> DataError:
         named = ", ".join(map(repr, ids[:_NAMED]))

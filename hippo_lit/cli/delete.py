@@ -39,7 +39,12 @@ _File = Annotated[
 ]
 _Source = Annotated[
     str | None,
-    typer.Option("--source", metavar="NAME", help="Forget only what this source said; `show` names them."),
+    typer.Option(
+        "--source",
+        metavar="NAME",
+        help="Forget only what this source said, of all papers where no ID is given; the names are those of"
+        " `search --source`.",
+    ),
 ]
 
 
@@ -58,9 +63,10 @@ def delete(
     """Take papers out of an index, or what one source said of them.
 
     Where one of the ids is unknown, or has nothing from that source, nothing is deleted; the exit code is
-    then 3. What was paid for the papers' texts is kept: a paper that comes back costs nothing. Where a model
-    has to be asked about what stays, as after --source, budget and exit codes are those of `index`.
-    Interrupted, run it again: it goes on.
+    then 3. With --source and no ID, all that the source said goes: a file that is no longer wanted. What was
+    paid for the papers' texts is kept: a paper that comes back costs nothing. Where a model has to be asked
+    about what stays, as after --source, budget and exit codes are those of `index`. Interrupted, run it
+    again: it goes on.
     """
     from hippo_lit.api import HippoLit
     from hippo_lit.cli.index_report import Outcome, leave
@@ -69,7 +75,7 @@ def delete(
     from hippo_lit.types import Counts
 
     began = perf_counter()
-    given = _given(ids or [], file)
+    given = None if source is not None and not ids and file is None else _given(ids or [], file)
     settings = read_settings(config, overrides)
     budget, meter = Budget(max_tokens, max_cost_usd), UsageMeter()
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hippo_lit.cli.live import from_service
-from hippo_lit.text import clean
+from hippo_lit.text import clean, content_hash
 
 if TYPE_CHECKING:
     from hippo_lit.cli.index_report import Source
@@ -64,7 +64,6 @@ class Inputs:
     def _of(self, path: str, services: Services) -> list[Source]:
         from hippo_lit.sources.files import FileSource
         from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient
-        from hippo_lit.sources.reading import look_at
         from hippo_lit.sources.tables import parse_columns
 
         if path == MOCK:
@@ -73,23 +72,36 @@ class Inputs:
         if live := from_service(path, services, self.limit):
             return [live]
         file = Path(path).expanduser()
-        if not file.is_dir():
-            look_at(file, self.encoding)  # a mistyped third file is better known before the first is stored
         columns = None if self.columns is None else parse_columns(self.columns)
+        if not file.is_dir():
+            self._check(file, columns)
         return [_OfFile(FileSource(file, strict=self.strict, encoding=self.encoding, columns=columns))]
+
+    def _check(self, path: Path, columns: dict[str, str] | None) -> None:
+        """A mistyped third file, or column of it, is better known before the first file is stored."""
+        from hippo_lit.errors import ConfigError
+        from hippo_lit.sources.reading import look_at
+        from hippo_lit.sources.tables import read_table
+
+        file = look_at(path, self.encoding)
+        if columns is None:
+            return
+        if file.format != "csv":
+            problem = f"--columns is for tables, and {path} is {file.format.upper()}; index it without"
+            raise ConfigError(problem, key="columns")
+        next(read_table(file.lines(lambda *_: None), columns, name=str(path)), None)
 
 
 class _OfFile:
-    """The papers of a file or folder as views of its own: "json:refs/a.jsonl" for what was from "json".
+    """The papers of a file, or of each file of a folder, as views of its own: "json:refs/a.jsonl~3f9a1c" for
+    what was from "json".
 
     The store keeps one view per (id, source) and merges those of different sources. So nothing is lost where
-    two files hold one id, even under the same source, and reading both again changes nothing. The last two
-    parts of the path name the file, however the path was written and wherever the folders lie.
+    two files hold one id, even under the same source, and reading both again changes nothing.
     """
 
     def __init__(self, file: FileSource) -> None:
         self._file = file
-        self._label = clean("/".join(file.path.resolve().parts[-2:])).replace("+", "-")  # "+" joins sources
 
     @property
     def name(self) -> str:
@@ -102,11 +114,20 @@ class _OfFile:
     failure = None
 
     def papers(self) -> Iterator[Paper]:
-        for paper in self._file.papers():
-            parts = [
-                part if _names_a_file(part) else f"{part}:{self._label}" for part in paper.source.split("+")
-            ]
+        labels: dict[Path, str] = {}
+        for path, paper in self._file.by_file():
+            label = labels.get(path) or labels.setdefault(path, _label(path))
+            parts = [part if _names_a_file(part) else f"{part}:{label}" for part in paper.source.split("+")]
             yield replace(paper, source="+".join(parts))
+
+
+def _label(path: Path) -> str:
+    """The name of a file, however its path was written: its last two parts, for people, and a hash of the
+    whole path, which tells apart the refs.bib of two projects.
+    """
+    path = path.resolve()
+    name = clean("/".join(path.parts[-2:])).replace("+", "-")  # "+" joins sources
+    return f"{name}~{content_hash(ascii(str(path)))[:6]}"
 
 
 def _names_a_file(source: str) -> bool:

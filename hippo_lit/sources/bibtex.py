@@ -7,19 +7,20 @@ content. `crossref` and `xdata` hand down authors, date and venue, and a title o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hippo_lit.errors import DataError
 from hippo_lit.records import clean_doi, paper_from_mapping
 from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
-from hippo_lit.sources.found import Found, settle_ids
+from hippo_lit.sources.found import Found
 from hippo_lit.sources.latex import plain_latex, verbatim
 from hippo_lit.sources.markup import strip_markup
-from hippo_lit.sources.reading import whole_text
+from hippo_lit.sources.reading import plain_lines
 from hippo_lit.text import content_hash
 
 MAX_GENERATIONS = 20  # of crossref; more are a fault, and would make long chains slow
 _INHERITED = ("author", "year", "date", "journal", "journaltitle", "booktitle")
+_REFERENCE = re.compile("crossref|xdata", re.IGNORECASE)
 _CONTAINERS = ("set", "xdata")
 _VOLUMES = tuple(
     size + kind for size in ("", "mv") for kind in ("book", "collection", "proceedings", "reference")
@@ -29,18 +30,36 @@ _ARXIV = re.compile(r"(?:arxiv:)?([a-z-]+(?:\.[a-z]{2})?/\d{7}|\d{4}\.\d{4,5})(?
 _LABELLED_NAME = re.compile(r"(given|prefix|family|suffix)\s*=\s*([^,]*)", re.IGNORECASE)
 
 
-def read(lines: Iterable[str]) -> list[Found]:
-    """Every entry of a BibTeX file: a paper, or the reason why it is none; notes on broken crossrefs."""
-    found = list(entries(whole_text(lines)))
+def read(lines: Iterable[str], parents: Mapping[str, Entry]) -> Iterator[Found]:
+    """Every entry of a BibTeX file: a paper, or the reason why it is none; notes on broken crossrefs.
+
+    `parents` are the entries that others refer to, from `referred`.
+    """
+    for entry in entries(plain_lines(lines)):
+        if isinstance(entry, BadEntry):
+            yield Found(entry.line, problem=entry.problem)
+        else:
+            yield _record(entry, parents)
+
+
+def referred(reopen: Callable[[], Iterable[str]]) -> dict[str, Entry]:
+    """The entries that others refer to, wherever they stand, by key and by other `ids`, in lower case.
+
+    `reopen` gives the lines from the beginning. Where no word of them is a reference, nothing is parsed.
+    """
+    if not any(map(_REFERENCE.search, reopen())):
+        return {}
+    wanted = {key.lower() for entry in _entries(reopen) for key in _parents(entry)}
     by_key: dict[str, Entry] = {}
-    for entry in found:
-        if isinstance(entry, Entry):
-            for key in [entry.key, *entry.fields.get("ids", "").split(",")]:
-                by_key.setdefault(key.strip().lower(), entry)
-    return settle_ids(
-        Found(entry.line, problem=entry.problem) if isinstance(entry, BadEntry) else _record(entry, by_key)
-        for entry in found
-    )
+    for entry in _entries(reopen) if wanted else ():
+        for key in [entry.key, *entry.fields.get("ids", "").split(",")]:
+            if (key := key.strip().lower()) in wanted:
+                by_key.setdefault(key, entry)
+    return by_key
+
+
+def _entries(reopen: Callable[[], Iterable[str]]) -> Iterator[Entry]:
+    return (entry for entry in entries(plain_lines(reopen())) if isinstance(entry, Entry))
 
 
 def _record(entry: Entry, by_key: Mapping[str, Entry]) -> Found:
@@ -81,17 +100,17 @@ def _with_inherited(entry: Entry, by_key: Mapping[str, Entry]) -> tuple[dict[str
     fields = dict(entry.fields)
     note = ""
     inside = entry.kind.startswith(_PARTS)
-    met = {id(entry)}
+    met = {(entry.line, entry.key)}
     pending = list(_parents(entry))
     while pending and len(met) <= MAX_GENERATIONS:
         key = pending.pop(0)
         parent = by_key.get(key.lower())
         if parent is None:
             note = f'it refers to "{key}", which is not in the file'
-        elif id(parent) in met:
+        elif (parent.line, parent.key) in met:
             note = f'its references by crossref lead in a circle, to "{key}"'
         else:
-            met.add(id(parent))
+            met.add((parent.line, parent.key))
             pending += _parents(parent)
             if inside and parent.fields.get("title"):
                 fields.setdefault("booktitle", parent.fields["title"])

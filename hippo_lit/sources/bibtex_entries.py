@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ _NO_COMMA = re.compile(
     rf"({_ENTRY}\s*[{{(]\s*[^\s,={{}}()\"#]+)(?=\s+{_FIELD})", re.MULTILINE | re.IGNORECASE
 )
 _NO_KEY = re.compile(rf"({_ENTRY}\s*[{{(])(?=\s*{_FIELD})", re.MULTILINE | re.IGNORECASE)
+_ANY_START = re.compile(r"[ \t]*@[ \t]*\w+\s*(?:[{(]|$)")
+CHUNK_CHARS, MAX_ENTRY_CHARS = 200_000, 20_000_000
 _STRAY = re.compile(_ENTRY, re.MULTILINE | re.IGNORECASE)
 
 _BRACES = re.compile(r"(?<!\\)[{}]")
@@ -47,15 +49,37 @@ class BadEntry:
     problem: str
 
 
-def entries(text: str) -> Iterator[Entry | BadEntry]:
-    """The entries of a BibTeX text, in order. Of a field given twice the first that is not empty counts."""
+def entries(lines: Iterable[str], chunk_chars: int = CHUNK_CHARS) -> Iterator[Entry | BadEntry]:
+    """The entries of BibTeX lines (without their ends), in order, `chunk_chars` in memory at a time.
+
+    Of a field given twice the first that is not empty counts. An entry that is longer than MAX_ENTRY_CHARS
+    is cut there.
+    """
+    strings: dict[str, str] = {}
+    for first, text in _chunks(lines, chunk_chars):
+        yield from _entries(text, first, strings)
+
+
+def _chunks(lines: Iterable[str], chunk_chars: int) -> Iterator[tuple[int, str]]:
+    """Pieces of the text that end where an entry may begin, each with the lines before it."""
+    chunk: list[str] = []
+    size = first = 0
+    for number, line in enumerate(lines):
+        if size > chunk_chars and (_ANY_START.match(line) or size > MAX_ENTRY_CHARS):
+            yield first, "\n".join(chunk) + "\n"
+            chunk, size, first = [], 0, number
+        chunk.append(line)
+        size += len(line) + 1
+    yield first, "\n".join(chunk)
+
+
+def _entries(text: str, first: int, strings: dict[str, str]) -> Iterator[Entry | BadEntry]:
     from bibtexparser import model, parse_string
 
     # Its warnings would go to the terminal where nobody set logging up; we report the blocks ourselves.
     logging.getLogger("bibtexparser").addHandler(logging.NullHandler())
-    strings: dict[str, str] = {}
     for block in parse_string(_repaired(text), parse_stack=[]).blocks:
-        line = (block.start_line or 0) + 1
+        line = first + (block.start_line or 0) + 1
         bad = isinstance(block, model.ParsingFailedBlock)
         whole = block.ignore_error_block if bad else block  # set where only a key or a field is repeated
         if isinstance(whole, model.String):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,8 @@ from hippo_lit.text import clean, content_hash
 
 _NO_ABSTRACT = re.compile(r"\[?(?:no abstract(?: available)?|abstract not available)\]?\.?", re.IGNORECASE)
 NO_TITLE = re.compile(r"\s*|\[?(?:not available|no title(?: available)?)\]?\.?", re.IGNORECASE)
-_INITIALS = re.compile(r"(?:[^\W\d_]\.?[ -]?){1,4}")
+_ENDS_WITH_INITIAL = re.compile(r"(?:^|[\s.-])[^\W\d_]\.?$")
+_FULL = re.compile(r"[^\W\d_]+\s+[^\W\d_]\.\s")  # "Jane B. Roe" is no family name
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ def split_names(text: str) -> list[str]:
 
     >>> split_names("Doe, J.; Roe, R."), split_names("Doe J, Roe RS"), split_names("Doe, J., Roe, R.")
     (['J. Doe', 'R. Roe'], ['Doe J', 'Roe RS'], ['J. Doe', 'R. Roe'])
+    >>> split_names("Smith, John A., Doe, Jane B."), split_names("Smith, John, Doe, Jane B.")
+    (['John A. Smith', 'Jane B. Doe'], ['John Smith', 'Jane B. Doe'])
     """
     text = re.sub(r"\(\d+\)", "", clean(text))  # Scopus's author ids
     text = re.sub(r",?\s*\b(?:et al\.?|and others)\s*$", "", text)
@@ -97,10 +100,31 @@ def split_names(text: str) -> list[str]:
             pieces = [piece.strip(" ,") for piece in text.split(separator)]
             return [first_name_first(piece) for piece in pieces if piece]
     parts = [part.strip() for part in text.split(",") if part.strip()]
+    if parts and len(parts) % 2 == 0 and _are_given(parts[1::2], parts[::2]):
+        return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
-    if len(parts) > 2 and len(parts) % 2 == 0 and all(_INITIALS.fullmatch(part) for part in parts[1::2]):
-        return [f"{first} {last}" for last, first in zip(parts[::2], parts[1::2], strict=True)]
     if len(parts) > 3:
         return parts
     return [first_name_first(text)] if text else []
+
+
+def _are_given(given: Sequence[str], families: Sequence[str]) -> bool:
+    """Whether every other part holds given names: all are initials, or names of which one ends with an
+    initial, as no family name does.
+    """
+    if all(map(_is_initials, given)):
+        return True
+    ends = any(map(_ENDS_WITH_INITIAL.search, given))
+    return ends and not any(map(_ENDS_WITH_INITIAL.search, families)) and not any(map(_FULL.match, families))
+
+
+def _is_initials(text: str) -> bool:
+    """ "J.", "J.-P.", "JP" or "Yu. A."; not a short name, and no name in a script without capitals."""
+    parts = re.findall(r"[^\s.-]+\.?", text)
+    return 0 < len(parts) <= 4 and all(map(_is_initial, parts))
+
+
+def _is_initial(part: str) -> bool:
+    letters = part.rstrip(".")
+    return (letters.isupper() and len(letters) <= 4) or (part[2:] == "." and part.istitle())

@@ -17,6 +17,7 @@ _VENUES = (
     "publicationTitle", "proceedingsTitle", "bookTitle", "conferenceName", "websiteTitle",
     "journalAbbreviation", "university", "institution", "repository",
 )  # fmt: skip
+_RETRACTIONS = ("retraction", "removal", "withdrawal")
 _CSL_MARKS = (
     "container-title",
     "issued",
@@ -40,6 +41,16 @@ def is_csl(record: Mapping[str, Any]) -> bool:
     people = record.get("author")
     named = isinstance(people, list) and any(isinstance(one, Mapping) and "family" in one for one in people)
     return named or any(mark in record for mark in _CSL_MARKS)
+
+
+def is_retracted(record: Mapping[str, Any]) -> bool:
+    """Whether Crossref says that a work was retracted, by its publisher or by Retraction Watch.
+
+    That stands in "updated-by"; "update-to" is the notice's. A correction, a partial retraction and an
+    expression of concern leave a work standing.
+    """
+    updates = (one for one in _list(record.get("updated-by")) if isinstance(one, Mapping))
+    return any(_text(one.get("type")).strip().lower() in _RETRACTIONS for one in updates)
 
 
 def is_semantic_scholar(record: Mapping[str, Any]) -> bool:
@@ -86,7 +97,6 @@ def csl(record: Mapping[str, Any], line: int, index: int | None) -> Found:
     """The paper that a CSL item describes; its id is its DOI, else its PMID, else its own id."""
     pmid = record.get("PMID")
     own = record.get("id")
-    updates = [one.get("type") for one in _list(record.get("updated-by")) if isinstance(one, Mapping)]
     dates = ("issued", "published", "published-print", "published-online", "original-date", "submitted")
     draft = Draft(
         title=_text(record.get("title")),
@@ -103,7 +113,7 @@ def csl(record: Mapping[str, Any], line: int, index: int | None) -> Found:
         ],
         ids={"pmid": pmid, "pmcid": record.get("PMCID")},
         fallback_ids=[f"pmid:{pmid}" if isinstance(pmid, str | int) and pmid else "", _text(own)],
-        retracted=True if "retraction" in updates else None,
+        retracted=is_retracted(record) or None,
     )
     return found_paper(draft, line, source="csl", index=index)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from hippo_lit.errors import DataError
 from hippo_lit.sources import bibtex, jsonl, ris, tables, tagged, xml_papers
 from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format
-from hippo_lit.sources.found import Found, apart
+from hippo_lit.sources.found import Found, apart, settled
 from hippo_lit.sources.reading import TextFile, file_error, look_at
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
@@ -19,16 +19,14 @@ from hippo_lit.types import Paper
 MAX_PROBLEMS = 100
 MAX_MESSAGE_CHARS = 400
 
-_READERS: dict[Format, Callable[[Iterable[str]], Iterable[Found]]] = {
+_READERS: dict[Format, Callable[[Iterable[str]], Iterator[Found]]] = {
     "json": jsonl.read_document,
     "jsonl": jsonl.read_lines,
-    "bibtex": bibtex.read,
     "ris": ris.read_ris,
     "wos": ris.read_wos,
     "medline": tagged.read_medline,
     "endnote": tagged.read_endnote,
     "xml": xml_papers.read_xml,
-    "csv": tables.read_table,
 }
 _DERIVED_IDS = ("medline", "endnote", "xml")
 """Streams whose ids the readers make; the others have ids of their own, or are settled as a whole."""
@@ -58,7 +56,7 @@ class _Tally:
     seen: dict[str, tuple[int, str]] = field(default_factory=dict)  # by id: the paper's hash, where it stood
 
     def note(self, what: str) -> None:
-        if len(self.notes) < MAX_PROBLEMS:
+        if len(self.notes) < MAX_PROBLEMS and what not in self.notes:  # some files are read twice
             self.notes.append(what)
 
 
@@ -75,9 +73,10 @@ class FileSource:
     A record that cannot be a paper is skipped: it is counted in `report` and handed to `on_skip`. With
     `strict` it raises instead. Of two records with one id the first is the paper and the other a skip
     (which `strict` lets pass where nothing is lost by it); BibTeX and RIS merge the two, see
-    `found.settle_ids`.
+    `found.settled`.
 
-    JSON documents, BibTeX, RIS and Web of Science are read a file at a time, everything else as a stream.
+    Every format is read as a stream, of which a record or a block is in memory at a time; of the records
+    before it, their ids.
     """
 
     def __init__(
@@ -112,16 +111,27 @@ class FileSource:
         Raises DataError (fields: path, line, and index for an item of a JSON list) for a file that
         cannot be read at all, and with `strict` for the first record that is not a paper.
         """
+        return (paper for _, paper in self._all(per_file=False))
+
+    def by_file(self) -> Iterator[tuple[Path, Paper]]:
+        """As `papers`, with the file of each; what several files say of one id is there from each of them."""
+        return self._all(per_file=True)
+
+    def _all(self, *, per_file: bool) -> Iterator[tuple[Path, Paper]]:
         tally = self._tally = _Tally()
         if not self.path.is_dir():
-            yield from self._papers_of(look_at(self.path, self._encoding), tally)
+            for paper in self._papers_of(look_at(self.path, self._encoding), tally):
+                yield self.path, paper
             return
         for path in _files_in(self.path):
+            if per_file:
+                tally.seen.clear()
             try:
                 file = look_at(path, self._encoding)
                 if _ending(path) not in SUFFIXES and not file.recognised:
                     continue
-                yield from self._papers_of(file, tally)
+                for paper in self._papers_of(file, tally):
+                    yield path, paper
             except DataError as e:
                 if _ending(path) not in SUFFIXES:
                     tally.note(f"left out: {e.message}")
@@ -132,8 +142,7 @@ class FileSource:
 
     def _papers_of(self, file: TextFile, tally: _Tally) -> Iterator[Paper]:
         before = tally.papers + tally.skipped
-        lines = file.lines(lambda line, what: tally.note(f"{file.path}:{line}: {what}"))
-        for found in self._records(file, lines):
+        for found in self._records(file, tally):
             where = f"{file.path}:{found.line}" + ("" if found.index is None else f" (index {found.index})")
             found = _unless_seen(found, where, tally.seen)
             if found.note:
@@ -153,10 +162,19 @@ class FileSource:
                 raise file_error(file.path, f"holds no {file.format.upper()} record; known are {FORMATS}")
             tally.note(f"{file.path} {'is empty' if file.blank else 'holds no paper'}")
 
-    def _records(self, file: TextFile, lines: Iterable[str]) -> Iterable[Found]:
-        if file.format == "csv":
-            return apart(tables.read_table(lines, self._columns))
-        found = _READERS[file.format](lines)
+    def _records(self, file: TextFile, tally: _Tally) -> Iterator[Found]:
+        def lines() -> Iterator[str]:
+            return file.lines(lambda line, what: tally.note(f"{file.path}:{line}: {what}"))
+
+        match file.format:
+            case "csv":
+                return apart(tables.read_table(lines(), self._columns, name=str(file.path)))
+            case "bibtex":
+                parents = bibtex.referred(lines)
+                return settled(lambda: bibtex.read(lines(), parents))
+            case "ris" | "wos":
+                return settled(lambda: _READERS[file.format](lines()))
+        found = _READERS[file.format](lines())
         return apart(found) if file.format in _DERIVED_IDS else found
 
     def _skip(self, error: DataError, tally: _Tally) -> None:

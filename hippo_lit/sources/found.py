@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from hippo_lit.merge import merge_papers
 from hippo_lit.text import content_hash, normalise
 from hippo_lit.types import Paper
+
+AT_ONCE, AT_ONCE_CHARS = 2_000, 8_000_000
+"""Records, and characters of their abstracts, up to which a file is settled in one reading."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,44 @@ def settle_ids(records: Iterable[Found]) -> list[Found]:
         problem = f'the same paper as in line {settled[place].line} ("{paper.id}"); the two were merged'
         settled.append(Found(found.line, problem=problem, harmless=True))
     return settled
+
+
+def settled(read: Callable[[], Iterator[Found]], at_once: int = AT_ONCE) -> Iterator[Found]:
+    """As `settle_ids`, for files of any size: what `read` gives, without holding more than has to be held.
+
+    Up to `at_once` records (AT_ONCE_CHARS) are settled in memory. A longer file is read twice: first for the
+    ids that come again, then for the records; in memory are a hash of each id, and what repeats one.
+    """
+    records = read()
+    head: list[Found] = []
+    size = 0
+    for found in records:
+        head.append(found)
+        size += len(found.paper.abstract) if found.paper else 0
+        if len(head) > at_once or size > AT_ONCE_CHARS:
+            break
+    else:
+        yield from settle_ids(head)
+        return
+    seen: set[int] = set()
+    later: dict[int, list[tuple[int, Found]]] = {}  # by id: where in the file it comes again, and what
+    for place, found in enumerate(chain(head, records)):
+        if found.paper is not None:
+            name = hash(found.paper.id)
+            if name in seen:
+                later.setdefault(name, []).append((place, found))
+            seen.add(name)
+    del seen, head
+    pending: dict[int, Found] = {}
+    for place, found in enumerate(read()):
+        if place in pending:
+            yield pending.pop(place)
+        elif found.paper is not None and (again := later.pop(hash(found.paper.id), None)):
+            first, *others = settle_ids([found, *(other for _, other in again)])
+            pending |= zip((place for place, _ in again), others, strict=True)
+            yield first
+        else:
+            yield found
 
 
 def apart(records: Iterable[Found]) -> Iterator[Found]:

@@ -11,8 +11,6 @@ counts, and line breaks within strings are allowed.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -20,24 +18,20 @@ from hippo_lit.errors import DataError
 from hippo_lit.records import paper_from_mapping
 from hippo_lit.sources import csl_zotero as other
 from hippo_lit.sources.found import Found
+from hippo_lit.sources.json_cursor import BLOCK_CHARS, LISTS, Cursor
 from hippo_lit.sources.openalex import is_work, paper_from_work
 from hippo_lit.text import clean, content_hash
 from hippo_lit.types import Paper
 
-_LISTS = ("papers", "results", "data", "items")
+MAX_WHOLE_CHARS = 1_000_000
+"""Of an object that is read whole; a longer one is taken for the envelope of a list."""
 _OWN_FIELDS = ("id", "_id", "title", "abstract", "text")
-_decoder = json.JSONDecoder(strict=False)
-_BETWEEN = re.compile(r"[\s,;\ufeff]*")
-_LIST_START = re.compile(rf'"(?:{"|".join(_LISTS)})"\s*:\s*(?=\[)')
-_STRUCTURE = re.compile(r'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
-_OPENING_LINE = re.compile(r"\n(?=[{\[])")
-_NO_STRUCTURE = re.compile(r"[^,\[\]{}]*")
 
 
 def read_lines(lines: Iterable[str]) -> Iterator[Found]:
     """JSON Lines, one line in memory at a time; a line that is not JSON is one problem."""
     for number, line in enumerate(lines, 1):
-        text = _Cursor(line)
+        text = Cursor((line,))
         while text.skip():
             value, problem = text.take()
             if problem:
@@ -46,27 +40,29 @@ def read_lines(lines: Iterable[str]) -> Iterator[Found]:
             yield from _records(value, number)
 
 
-def read_document(lines: Iterable[str]) -> Iterator[Found]:
-    """A JSON document. Its text is in memory whole; a broken record costs no other one."""
-    text = _Cursor("".join(lines))
+def read_document(lines: Iterable[str], block_chars: int = BLOCK_CHARS) -> Iterator[Found]:
+    """A JSON document, a block in memory at a time; a broken record costs no other one."""
+    text = Cursor(lines, block_chars)
     while start := text.skip():
         if start == "[":
             yield from _items(text)
             continue
         line = text.line
-        value, problem = text.take()
-        if not problem:
-            yield from _records(value, line)
-        elif inner := _LIST_START.search(text.text, text.at):
-            text.at = inner.end()
+        value, problem = text.take(MAX_WHOLE_CHARS)
+        if problem and text.into_list():
             yield from _items(text)
             text.to_next_value()
+            continue
+        if problem:
+            value, problem = text.take()
+        if not problem:
+            yield from _records(value, line)
         else:
             yield Found(line, problem=problem)
             text.to_next_value()
 
 
-def _items(text: _Cursor) -> Iterator[Found]:
+def _items(text: Cursor) -> Iterator[Found]:
     """The items of the list that opens at the cursor, which ends up behind it."""
     text.at += 1
     index, start = 0, ""
@@ -79,7 +75,7 @@ def _items(text: _Cursor) -> Iterator[Found]:
             yield Found(line, problem=problem, index=index)
         else:
             yield Found(line, problem=f"{problem}; nothing after it can be read", index=index)
-            text.at = len(text.text)
+            text.to_end()
             return
         index += 1
     if not start:
@@ -93,7 +89,7 @@ def _records(value: Any, line: int) -> Iterator[Found]:
         if isinstance(value.get("message"), Mapping):  # Crossref's envelope
             yield from _records(value["message"], line)
             return
-        wrapped = next((value[name] for name in _LISTS if isinstance(value.get(name), list)), None)
+        wrapped = next((value[name] for name in LISTS if isinstance(value.get(name), list)), None)
         if wrapped is not None:
             yield from (_record(item, line, index) for index, item in enumerate(wrapped))
             return
@@ -124,65 +120,3 @@ def _paper(value: Any) -> Paper:
     if not has_id and isinstance(title, str) and isinstance(text, str) and clean(title + text):
         value = {**value, "id": content_hash(clean(title), clean(text))}
     return paper_from_mapping(value, source="json")
-
-
-class _Cursor:
-    """A place in a text that only moves forward."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-        self._counted, self._line = 0, 1
-
-    @property
-    def line(self) -> int:
-        self._line += self.text.count("\n", self._counted, self.at)
-        self._counted = self.at
-        return self._line
-
-    def skip(self) -> str:
-        """Move past blanks and commas; the character that follows, "" at the end."""
-        between = _BETWEEN.match(self.text, self.at)
-        self.at = between.end() if between else self.at
-        return self.text[self.at : self.at + 1]
-
-    def take(self) -> tuple[Any, str]:
-        """The value here, moving past it; or None and the problem, without moving."""
-        try:
-            value, self.at = _decoder.raw_decode(self.text, self.at)
-        except json.JSONDecodeError as e:
-            if e.msg.startswith("Unterminated") or not self.text[e.pos :].strip():
-                return None, "the JSON is cut off"
-            return None, f"not JSON: {e.msg} at {clean(self.text[e.pos : e.pos + 20])}"
-        except RecursionError:
-            return None, "the JSON is nested too deeply to be read"
-        except ValueError as e:  # a number of more digits than Python converts
-            return None, f"not readable as JSON: {e}"
-        return value, ""
-
-    def past_broken(self) -> bool:
-        """Move past the list item here, which is not JSON; False where its end cannot be told."""
-        line_start = self.text.rfind("\n", 0, self.at) + 1
-        indent = self.text[line_start : self.at]
-        sibling = self.text.find(f"\n{indent}{{", self.at) if not indent.strip() else -1
-        end = self._end_of_brackets()
-        if sibling >= 0 and (end is None or sibling < end):
-            end = sibling
-        self.at = self.at if end is None else end
-        return end is not None
-
-    def _end_of_brackets(self) -> int | None:
-        if self.text[self.at] not in "{[":
-            plain = _NO_STRUCTURE.match(self.text, self.at + 1)
-            return plain.end() if plain and plain.end() < len(self.text) else None
-        depth = 0
-        for mark in _STRUCTURE.finditer(self.text, self.at):
-            depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark[0], 0)
-            if depth == 0:
-                return mark.end()
-        return None
-
-    def to_next_value(self) -> None:
-        """Move to the next line that opens an object or a list, or to the end."""
-        opening = _OPENING_LINE.search(self.text, self.at)
-        self.at = opening.end() if opening else len(self.text)

@@ -18,6 +18,14 @@ _COMMAND = re.compile(r"\\(?:[A-Za-z]+\*?\s*|(.)|\Z)|[{}$]", re.DOTALL)
 # What pylatexenc raises at markup it does not expect, an argument that is missing for one.
 _FAILURES = (LookupError, AttributeError, TypeError, ValueError, RecursionError)
 
+_WITHIN = re.compile(
+    r"(?P<path>(?<!\w)[A-Za-z]:\\\S*|\\\\\w\S*)"
+    r"|\$[^$]*[\\^_{][^$]*\$"
+    r"|\{\\(?:[a-z]+ [^{}]*|[\"'`^~=.][^{}]{1,3}|[\"'`^~=.]\{[^{}]{1,2}\})\}"
+    r"|\\[\"'`^~=.](?:\{\\?[A-Za-z]\}|\\?[A-Za-z])"
+    r"|\\(?P<command>[A-Za-z]+)(?:\{(?:[^{}]|\{[^{}]*\})*\})*"
+    r"|\\(?P<sign>[%&_#$])"
+)
 _WORDS = {
     "TeX": "TeX", "LaTeX": "LaTeX", "LaTeXe": "LaTeX2e", "BibTeX": "BibTeX", "XeTeX": "XeTeX",
     "hyphen": "-", "slash": "/", "textless": "<", "textgreater": ">", "textasciitilde": "~",
@@ -51,9 +59,38 @@ def plain_latex(text: str) -> str:
         return " ".join(map(_decode_word, text.split()))
 
 
+def latex_within(text: str) -> str:
+    r"""Text that is not LaTeX but may hold some: formulas, accents and known commands become Unicode.
+
+    All else stays as it is, to the letter: braces, single dollars, unknown commands, paths of Windows.
+
+    >>> latex_within(r"The $\alpha_1$ of {111} planes in C:\temp\new, na\"{\i}vely \textit{seen}")
+    'The α1 of {111} planes in C:\\temp\\new, naïvely seen'
+    """
+    return _WITHIN.sub(_converted, text)
+
+
 def verbatim(text: str) -> str:
     r"""A URL or DOI without the LaTeX around it: \url{…}, braces, escaped signs."""
     return re.sub(r"\\url|[{}]", "", re.sub(r"\\([_%&#~$])", r"\1", text))
+
+
+def _converted(found: re.Match[str]) -> str:
+    if found["path"]:
+        return found[0]
+    if found["sign"]:
+        return found["sign"]
+    if (command := found["command"]) and not _is_known(command):
+        return found[0]
+    return plain_latex(found[0]) or found[0]
+
+
+@cache
+def _is_known(command: str) -> bool:
+    from pylatexenc.latex2text import get_default_latex_context_db  # type: ignore[import-untyped]
+
+    rules = get_default_latex_context_db()
+    return command in _WORDS or command in _KEEP_LAST_ARGUMENT or rules.get_macro_spec(command) is not None
 
 
 def _decode_word(word: str) -> str:
@@ -72,7 +109,7 @@ def _simpler_math(found: re.Match[str]) -> str:
 
 @cache
 def _decoder() -> Callable[[str], str]:
-    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec  # type: ignore[import-untyped]
+    from pylatexenc.latex2text import LatexNodes2Text, MacroTextSpec
     from pylatexenc.latex2text import get_default_latex_context_db as output_rules
     from pylatexenc.latexwalker import get_default_latex_context_db as input_rules  # type: ignore[import-untyped]
     from pylatexenc.macrospec import std_macro  # type: ignore[import-untyped]

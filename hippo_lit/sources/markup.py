@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 
-from hippo_lit.sources.latex import plain_latex
+from hippo_lit.sources.latex import latex_within
 
 # Only tags known to occur, so that "p < 0.05 and q > 0.1" stays.
 _BLOCK = re.compile(
@@ -34,7 +34,6 @@ _FRACTION = re.compile(rf"<(?:mml:)?mfrac\b[^<>]*>{_ATOM}{_ATOM}</(?:mml:)?mfrac
 _POWER = re.compile(rf"<(?:mml:)?msup\b[^<>]*>{_ATOM}{_ATOM}</(?:mml:)?msup>", re.IGNORECASE)
 _RAISED = re.compile(r"<(?:jats:)?sup\b[^<>]*>\s*([-+−–]?\d{0,3}[-+−–]?)\s*</(?:jats:)?sup>", re.IGNORECASE)
 _SUPERSCRIPTS = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
-_LATEX = re.compile(r"\\[A-Za-z]{2,}|\\['\"`^~=.]\{?[A-Za-z\\]|\$[^$]*[\\^_{][^$]*\$|\{\\[a-z]+ ")
 MAX_UNESCAPES = 3  # "&amp;amp;lt;" has been seen
 
 
@@ -63,15 +62,13 @@ def strip_markup(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """`strip_markup`, and LaTeX as Unicode where there is any; text without markup stays as it is.
+    """`strip_markup`, and `latex_within` as Unicode; text without markup stays as it is.
 
     >>> readable(r"Decay of the $\\alpha$ particle"), readable("R&amp;D, ~5 -- 6")
     ('Decay of the α particle', 'R&D, ~5 -- 6')
     """
     text = strip_markup(text)
-    if "\\" not in text and "$" not in text:
-        return text
-    return plain_latex(text) if _LATEX.search(text) else text
+    return latex_within(text) if "\\" in text or "$" in text else text
 
 
 def _raised(text: str) -> str:

@@ -66,7 +66,8 @@ class TextFile:
     legacy: str | None = None
 
     def lines(self, note: Callable[[int, str], None]) -> Iterator[str]:
-        """The lines, each with its line feed, as they are read; of XML, which may be one line, pieces of it.
+        """The lines, each with its line feed, as they are read; of XML and JSON documents, which may be one
+        line, pieces of it.
 
         Calls `note(line, what)` on a repair.
 
@@ -75,15 +76,18 @@ class TextFile:
         with _errors_of(self.path), _open(self.path) as stream:
             if self.encoding != "utf-8" or self.format == "xml":
                 errors = _LEGACY if self.encoding == "utf-8" else "replace"
-                with io.TextIOWrapper(stream, self.encoding, errors=errors, newline="\n") as text:
-                    yield from iter(lambda: text.read(PIECE_CHARS), "") if self.format == "xml" else text
+                pieces = self.format in ("xml", "json")
+                ends = "\n" if pieces else None  # those of any system
+                with io.TextIOWrapper(stream, self.encoding, errors=errors, newline=ends) as text:
+                    yield from iter(lambda: text.read(PIECE_CHARS), "") if pieces else text
                 return
-            legacy, noted = self.legacy, False
-            for number, raw in enumerate(stream, 1):
+            legacy, noted, number = self.legacy, False, 1
+            for raw in _raw_lines(stream, in_pieces=self.format == "json"):
                 legacy_first = legacy not in (None, FALLBACK) and sum(byte > 127 for byte in raw) < _FEW
                 try:
                     if legacy is not None and legacy_first and not raw.isascii():
                         yield raw.decode(legacy)
+                        number += raw.endswith(b"\n")
                         continue
                     # Lone surrogates go with the other rubbish when the text is cleaned.
                     line = raw.decode("utf-8", "surrogatepass")
@@ -95,6 +99,7 @@ class TextFile:
                         note(number, f"not valid UTF-8; what is not, here and below, was read as {name}")
                         noted = True
                 yield line.lstrip("\ufeff\0")
+                number += raw.endswith(b"\n")
 
     def chunks(self, size: int) -> Iterator[str]:
         """The text in pieces of about `size` characters, for what may be one long line.
@@ -135,6 +140,7 @@ def look_at(path: Path, encoding: str | None = None) -> TextFile:
     else:
         encoding = told
     text = head.decode(encoding, "ignore").removeprefix("\ufeff").lstrip()
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
     suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() != ".gz"]
     named = SUFFIXES.get(suffixes[-1]) if suffixes else None
     found = recognise(text, named)
@@ -145,9 +151,11 @@ def look_at(path: Path, encoding: str | None = None) -> TextFile:
     return TextFile(path, encoding, found or named or "jsonl", found is not None, not text, _legacy(head))
 
 
-def whole_text(lines: Iterable[str]) -> str:
-    """All lines as one text with "\\n" for line ends and no byte-order mark left within."""
-    return "".join(lines).replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
+def plain_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines without their ends, whichever these are, and without byte-order marks left within."""
+    for line in lines:
+        line = line.replace("\ufeff", "").removesuffix("\n").removesuffix("\r")
+        yield from line.split("\r") if "\r" in line else (line,)
 
 
 def file_error(path: Path, problem: str) -> DataError:
@@ -181,6 +189,46 @@ def _legacy(head: bytes) -> str | None:
         except UnicodeDecodeError:
             bad.append(line)
     return guess(bad) if bad else None
+
+
+def _raw_lines(stream: BinaryIO, *, in_pieces: bool) -> Iterator[bytes]:
+    """The lines; those that only "\\r" ends with "\\n" in its place.
+
+    With `in_pieces` a long line comes in pieces that end with a quotation mark, comma or blank, which are
+    no part of another character in any encoding of `encodings`.
+    """
+    if in_pieces:
+        rest = b""
+        while piece := stream.readline(PIECE_CHARS):
+            rest += piece
+            end = len(rest) if piece.endswith(b"\n") else max(map(rest.rfind, (b'"', b",", b" "))) + 1
+            if end:
+                yield rest[:end]
+                rest = rest[end:]
+        if rest:
+            yield rest
+        return
+    head = b""
+    while b"\n" not in head and len(head) < HEAD_BYTES and (more := stream.read(HEAD_BYTES)):
+        head += more
+    if b"\n" in head or b"\r" not in head:
+        # What was read ahead ends within a line.
+        *lines, last = head.split(b"\n")
+        yield from (line + b"\n" for line in lines)
+        if last := last + stream.readline():
+            yield last
+        yield from stream
+        return
+    rest = head  # a Macintosh of old
+    while rest:
+        *lines, rest = rest.replace(b"\n", b"\r").split(b"\r")
+        yield from (line + b"\n" for line in lines)
+        more = stream.read(HEAD_BYTES)
+        if not more:
+            break
+        rest += more
+    if rest:
+        yield rest
 
 
 def _decode_anyway(raw: bytes, legacy: str) -> str:

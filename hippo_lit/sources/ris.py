@@ -10,18 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hippo_lit.records import parse_year
 from hippo_lit.sources.built import Draft, first_name_first, found_paper
-from hippo_lit.sources.found import Found, settle_ids
-from hippo_lit.sources.reading import whole_text
+from hippo_lit.sources.found import Found
+from hippo_lit.sources.reading import plain_lines
 
 Fields = Mapping[str, list[str]]
 
-_TAG = re.compile(r"^([A-Z][A-Z0-9])  -(?: |$)", re.MULTILINE)
+_TAG = re.compile(r"^([A-Z][A-Z0-9])  -(?: |$)")
 # Of programs that are careless about blanks, if they are so throughout.
-_LOOSE_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9])[ \t\xa0]{0,4}-(?:[ \t\xa0]+|$)", re.MULTILINE)
-_WOS_TAG = re.compile(r"^([A-Z][A-Z0-9])(?: |$)", re.MULTILINE)
+_LOOSE_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9])[ \t\xa0]{0,4}-(?:[ \t\xa0]+|$)")
+_HEAD_CHARS = 200_000
+_WOS_TAG = re.compile(r"^([A-Z][A-Z0-9])(?: |$)")
 
 # rispy's names for the tags, those of RIS and those of Web of Science; capitals are tags it has no name for.
 _TITLES = ("title", "primary_title", "document_title", "BT", "CT", "translated_title", "short_title")
@@ -35,31 +37,36 @@ _PMIDS = ("PM",)
 _TITLE_TAGS = frozenset(("TI", "T1", "CT", "BT", "AB", "N2"))
 
 
-def read_ris(lines: Iterable[str]) -> list[Found]:
-    """Every record of a RIS file: a paper, or the reason why it is none."""
+def read_ris(lines: Iterable[str]) -> Iterator[Found]:
+    """Every record of a RIS file, one in memory at a time: a paper, or the reason why it is none."""
     from rispy import RisParser
     from rispy.config import TAG_KEY_MAPPING
 
-    text = whole_text(lines)
-    if len(_LOOSE_TAG.findall(text)) > 2 * len(_TAG.findall(text)):
-        text = _LOOSE_TAG.sub(r"\1  - ", text)
     parser = RisParser(list_tags=list(TAG_KEY_MAPPING), delimiter_tags_mapping={})
-    return settle_ids(
-        _record(line, parser.parse(_with_ends(record, "TY  - GEN", "ER  - ")))
-        for line, record in _records(text.split("\n"), _TAG, "TY")
-    )
+    for line, record in _records(_strict(plain_lines(lines)), _TAG, "TY"):
+        yield _record(line, parser.parse(_with_ends(record, "TY  - GEN", "ER  - ")))
 
 
-def read_wos(lines: Iterable[str]) -> list[Found]:
-    """Every record of a Web of Science export (plain text, tagged): a paper, or the reason why it is none."""
+def read_wos(lines: Iterable[str]) -> Iterator[Found]:
+    """Every record of a Web of Science export (plain text, tagged), one in memory at a time."""
     from rispy import WokParser
     from rispy.config import WOK_TAG_KEY_MAPPING
 
     parser = WokParser(list_tags=list(WOK_TAG_KEY_MAPPING), skip_unknown_tags=True)
-    records = _records(whole_text(lines).split("\n"), _WOS_TAG, "PT", ignored=("FN", "VR", "EF"))
-    return settle_ids(
-        _record(line, parser.parse(_with_ends(record, "PT J", "ER"))) for line, record in records
-    )
+    for line, record in _records(plain_lines(lines), _WOS_TAG, "PT", ignored=("FN", "VR", "EF")):
+        yield _record(line, parser.parse(_with_ends(record, "PT J", "ER")))
+
+
+def _strict(lines: Iterator[str]) -> Iterator[str]:
+    """The lines with tags as the standard has them, where the head of the file shows that they are not."""
+    head: list[str] = []
+    size = 0
+    while size < _HEAD_CHARS and (line := next(lines, None)) is not None:
+        head.append(line)
+        size += len(line) + 1
+    loose = len(list(filter(_LOOSE_TAG.match, head))) > 2 * len(list(filter(_TAG.match, head)))
+    for line in chain(head, lines):
+        yield _LOOSE_TAG.sub(r"\1  - ", line) if loose else line
 
 
 @dataclass(slots=True)

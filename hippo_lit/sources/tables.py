@@ -9,14 +9,17 @@ from __future__ import annotations
 import csv
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from hippo_lit.errors import ConfigError
+from hippo_lit.errors import ConfigError, DataError
 from hippo_lit.names import fold
 from hippo_lit.sources.built import Draft, found_paper, split_names
 from hippo_lit.sources.found import Found
+from hippo_lit.text import clean
 
 MAX_CELL_CHARS = 16_000_000
 MAX_ROW_LINES = 2_000
+MAX_MESSAGE_CHARS = 1_000
 _PREAMBLE = 20  # lines within which a header has to be
 _DELIMITERS = ",;\t|"
 _NAMES = {
@@ -44,22 +47,29 @@ COLUMNS = tuple(_NAMES)
 """The fields that `columns` may give a header to."""
 
 
-def read_table(lines: Iterable[str], columns: Mapping[str, str] | None = None) -> Iterator[Found]:
+def read_table(
+    lines: Iterable[str], columns: Mapping[str, str] | None = None, *, name: str = "the table"
+) -> Iterator[Found]:
     """Every row below the header: a paper, or the reason why it is none. One row is in memory at a time.
 
     `columns` says under which header a field stands, {"title": "Titel"}; fields it does not name are guessed.
-    Raises ConfigError (key: columns) for a field that there is not.
+    A note names the columns that are not read. Raises ConfigError (key: columns) for a field that there is
+    not, DataError for a header that the table `name` has not.
     """
     columns = dict(columns or {})
     _check(columns)
     rows = _Rows(lines)
     header = _header(rows, columns)
-    if header is None:
+    if missing := [f'"{head}"' for field, head in columns.items() if field not in header.places]:
+        there = ", ".join(f'"{cell}"' for cell in header.cells if cell) or "nothing"
+        problem = f"{name}:{header.line}: there is no column {', '.join(missing)}; the header has {there}"
+        raise DataError(clean(problem)[:MAX_MESSAGE_CHARS], path=name, line=header.line)
+    places, width = header.places, len(header.cells)
+    if not places:
         return
-    line, width, places = header
-    missing = [f'"{name}"' for field, name in columns.items() if field not in places]
-    if missing:
-        yield Found(line, note=f"the header has no column {', '.join(missing)}")
+    read = {place for found in places.values() for place in found}
+    if unread := [f'"{cell}"' for place, cell in enumerate(header.cells) if cell and place not in read]:
+        yield Found(header.line, note=f"columns that are not read: {', '.join(unread)}")
     for number, cells, problem in rows.read(width):
         if problem:
             yield Found(number, problem=problem)
@@ -98,19 +108,32 @@ def _is_header(places: Mapping[str, Sequence[int]]) -> bool:
     return ("title" in places or "abstract" in places) and len(places) > 1
 
 
-def _header(rows: _Rows, columns: Mapping[str, str]) -> tuple[int, int, dict[str, list[int]]] | None:
-    """The header's line, its number of cells, and the places of each field; sets the delimiter."""
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """`places` says for each field in which cells it stands; empty where no header was found."""
+
+    line: int
+    cells: list[str]
+    places: dict[str, list[int]]
+
+
+def _header(rows: _Rows, columns: Mapping[str, str]) -> _Header:
+    """The header, or the first row where none is like one; sets the delimiter."""
+    first = _Header(1, [], {})
     for _ in range(_PREAMBLE):
         line = rows.next_line()
         if line is None:
-            return None
+            break
         choices = [(delimiter, _cells(line, delimiter)) for delimiter in _DELIMITERS]
         found = [(_places(cells, columns), delimiter, cells) for delimiter, cells in choices]
-        places, delimiter, cells = max(found, key=lambda item: len(item[0]))
+        places, delimiter, cells = max(found, key=lambda item: (len(item[0]), len(item[2])))
+        cells = [cell.strip() for cell in cells]
         if "title" in places or "abstract" in places or any(field in places for field in columns):
             rows.delimiter = delimiter
-            return rows.number, len(cells), places
-    return None
+            return _Header(rows.number, cells, places)
+        if not first.cells and any(cells):
+            first = _Header(rows.number, cells, {})
+    return first
 
 
 def _places(cells: Sequence[str], columns: Mapping[str, str]) -> dict[str, list[int]]:

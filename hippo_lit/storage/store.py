@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -138,23 +138,34 @@ class Store:
             added = count_papers(self._db.rows, new)
         return Counts(added, changed + len(new) - added, unchanged)
 
-    def delete(self, ids: Iterable[str], *, source: str | None = None) -> int:
-        """Forget papers, or only what `source` said of them; returns how many papers that touched.
+    def delete(self, ids: Iterable[str], *, source: str | Collection[str] | None = None) -> int:
+        """Forget papers, or only what `source` (one, or several) said of them; returns how many that touched.
 
         Any name of a paper will do (`resolve`). What only that source's record had joined comes apart.
         Unknown ids are passed over. Extractions stay: they belong to texts, not to papers.
         """
         named = list(ids)
+        sources = [source] if source is None or isinstance(source, str) else sorted(source)
         with self._changing_papers() as db:
             merged = {found for name in named if (found := self.resolve(name)) is not None}
             gone: set[str] = set()
             touched = 0
             for merged_id in merged:
-                removed = {row[0] for row in db.execute(DELETE_RECORDS, (merged_id, source))}
+                rows = (row for one in sources for row in db.execute(DELETE_RECORDS, (merged_id, one)))
+                removed = {row[0] for row in rows}
                 gone |= removed
                 touched += bool(removed)
             relink(db, gone, self._paper)
             return touched
+
+    def all_sources(self) -> list[str]:
+        """Every source of a record, ascending."""
+        return [row[0] for row in self._db.rows("SELECT DISTINCT source FROM records ORDER BY source")]
+
+    def ids_from(self, sources: Iterable[str]) -> list[str]:
+        """The papers of which one of these sources says something, by ascending id."""
+        sql = "SELECT DISTINCT merged_id FROM records WHERE source = ?"
+        return sorted({row[0] for source in sources for row in self._db.rows(sql, (source,))})
 
     def sources(self, name: str) -> list[str]:
         """Who gave what is known of a paper, ascending, each once; empty for an unknown name."""

@@ -10,7 +10,7 @@ import pytest
 from tiny import Angles, Scripted, settings, snapshot
 
 from hippo_lit import assemble
-from hippo_lit.facets import Facets, facets_of, source_keys, write_facets
+from hippo_lit.facets import Facets, facets_of, is_from, source_keys, write_facets
 from hippo_lit.retrieve.allowed import allowed
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
@@ -137,6 +137,15 @@ def test_lone_surrogates_ask_for_nobody(made: Snapshot) -> None:
 def test_keys_of_a_source() -> None:
     keys = set(source_keys("arxiv+json:refs/a.jsonl"))
     assert keys - {""} == {"arxiv", "json", "refs a jsonl", "json refs a jsonl", "a jsonl"}
+    told = set(source_keys("json:refs/a.jsonl~3f9a1c"))
+    assert told - {"refs a jsonl 3f9a1c", "json refs a jsonl 3f9a1c"} == keys - {"", "arxiv"}
+
+
+def test_a_record_is_from_a_source_if_all_it_says_is() -> None:
+    names = ("json", "a.jsonl", "refs/a.jsonl", "json:refs/a.jsonl~3f9a1c", "JSON:refs/a.jsonl")
+    assert all(is_from("json:refs/a.jsonl~3f9a1c", name) for name in names)
+    assert not any(is_from("arxiv+s2", name) for name in ("arxiv", "s2", "", "arxiv+"))
+    assert is_from("arxiv+s2", "arxiv+s2")
 
 
 def test_a_hundred_thousand_papers_are_filtered_in_milliseconds(tmp_path: Path) -> None:

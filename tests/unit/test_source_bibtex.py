@@ -5,10 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from hippo_lit.sources.bibtex import read
+from hippo_lit.sources import bibtex
 from hippo_lit.sources.files import FileSource
+from hippo_lit.sources.found import Found, settle_ids
 from hippo_lit.sources.latex import plain_latex, verbatim
 from hippo_lit.types import Paper
+
+
+def read(texts: list[str]) -> list[Found]:
+    lines = [line for text in texts for line in text.splitlines(keepends=True)]
+    return settle_ids(bibtex.read(lines, bibtex.referred(lambda: lines)))
+
 
 DATA = Path(__file__).parent / "data_sources"
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
-from hippo_lit.errors import ConfigError
+from hippo_lit.errors import ConfigError, DataError
+from hippo_lit.sources.built import split_names
 from hippo_lit.sources.files import FileSource
+from hippo_lit.sources.live.crossref import paper_from_item
 from hippo_lit.types import Paper
 
 NBIB = """
@@ -273,8 +275,11 @@ def test_columns_that_the_caller_names(tmp_path: Path) -> None:
     text = "Was;Wozu;Title\nEin Titel;Ein Text;no\n"
     (paper,) = load(tmp_path, "a.csv", text, columns={"title": "was", "abstract": "Wozu"})[0]
     assert (paper.title, paper.abstract) == ("Ein Titel", "Ein Text")
-    _, source = load(tmp_path, "a.csv", text, columns={"abstract": "Wozuu"})
-    assert 'has no column "Wozuu"' in source.report.notes[0]
+    for columns in ({"abstract": "Wozuu"}, {"title": "Was", "abstract": "Wozuu"}):
+        with pytest.raises(DataError, match=r'a\.csv:1: .*no column "Wozuu"; .* has "Was", "Wozu", "Title"'):
+            load(tmp_path, "a.csv", text, columns=columns)
+    with pytest.raises(DataError, match='no column "Titel"; the header has "Foo", "Bar"'):
+        load(tmp_path, "b.csv", "Foo,Bar\n1,2\n", columns={"title": "Titel"})
     with pytest.raises(ConfigError, match="no field 'titel'"):
         load(tmp_path, "a.csv", text, columns={"titel": "Was"})
 
@@ -295,3 +300,70 @@ def test_a_folder_takes_every_file_it_knows(tmp_path: Path) -> None:
     source = FileSource(tmp_path)
     assert len(list(source.papers())) == 2 + 3 + 2 + 1 + 1
     assert source.report.skipped == 0
+
+
+def test_columns_that_are_not_read_are_named(tmp_path: Path) -> None:
+    _, source = load(tmp_path, "a.csv", "Title,Cited by,Year,,Funding\nT,3,2020,,x\n")
+    assert source.report.notes == (
+        f'{tmp_path / "a.csv"}:1: columns that are not read: "Cited by", "Funding"',
+    )
+
+
+@pytest.mark.parametrize(
+    ("cell", "names"),
+    [
+        ("Smith, John A., Doe, Jane B.", ["John A. Smith", "Jane B. Doe"]),
+        ("van Dyke, John A.", ["John A. van Dyke"]),
+        ("García Márquez, Gabriel J., Roe, R.", ["Gabriel J. García Márquez", "R. Roe"]),
+        ("Jane B. Roe, John A. Smith", ["Jane B. Roe", "John A. Smith"]),
+        ("Doe J., Roe R.", ["Doe J.", "Roe R."]),
+        ("王小明, 李雷, 张三, 赵四", ["王小明", "李雷", "张三", "赵四"]),
+    ],
+)
+def test_persons_of_one_cell(cell: str, names: list[str]) -> None:
+    assert split_names(cell) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("The {111} plane and $x$ of {a, b}", "The {111} plane and $x$ of {a, b}"),
+        (
+            r"Files in C:\Users\nu\alpha.txt and \\server\nu",
+            r"Files in C:\Users\nu\alpha.txt and \\server\nu",
+        ),
+        (r"Costs $5 and \unknown{kept} \n here", r"Costs $5 and \unknown{kept} \n here"),
+        (
+            r"\alpha and $\beta_2$ with \'e, \"{u}, \textit{in vivo} {111}",
+            "α and β2 with é, ü, in vivo {111}",
+        ),
+    ],
+)
+@pytest.mark.parametrize("ending", ["ris", "csv", "json"])
+def test_what_only_looks_like_latex_stays(tmp_path: Path, text: str, shown: str, ending: str) -> None:
+    written = {
+        "ris": f"TY  - JOUR\nTI  - {text}\nER  - \n",
+        "csv": 'title,year\n"' + text.replace('"', '""') + '",2020\n',
+        "json": json.dumps([{"type": "article", "id": "a", "issued": "2020", "title": text}]),
+    }
+    (paper,) = load(tmp_path, f"a.{ending}", written[ending])[0]
+    assert paper.title == shown
+
+
+@pytest.mark.parametrize(
+    ("update", "retracted"),
+    [
+        ({"updated-by": [{"type": "retraction", "source": "retraction-watch"}]}, True),
+        ({"updated-by": [{"type": "correction"}, {"type": "Withdrawal"}]}, True),
+        ({"updated-by": [{"type": "removal"}]}, True),
+        ({"updated-by": [{"type": "expression_of_concern"}]}, False),
+        ({"updated-by": [{"type": "partial_retraction"}, None, {"type": None}]}, False),
+        ({"update-to": [{"type": "retraction", "DOI": "10.5555/other"}]}, False),
+        ({"updated-by": None}, False),
+    ],
+)
+def test_what_crossref_calls_retracted(tmp_path: Path, update: dict[str, object], retracted: bool) -> None:
+    """The retracted work has "updated-by", its notice "update-to"; from a file and from the service alike."""
+    item = {"DOI": "10.5555/a", "type": "journal-article", "title": ["A study"], "issued": {}} | update
+    (paper,) = load(tmp_path, "a.json", json.dumps({"message": {"items": [item]}}))[0]
+    assert paper.retracted == paper_from_item(item).retracted == retracted

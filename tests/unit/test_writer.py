@@ -278,3 +278,15 @@ def test_several_names_of_one_paper_delete_one(tmp_path: Path) -> None:
         )
         assert lit.delete(["p1", "10.1000/A", "p1"]) == 1
         assert len(lit) == 1
+
+
+def test_a_whole_source_goes(lit: HippoLit) -> None:
+    with pytest.raises(DataError, match=r"nothing from the source 'nobody'; .* there are arxiv, s2"):
+        lit.delete(source="nobody")
+    with pytest.raises(ConfigError, match="which source"):
+        lit.delete()
+    assert lit.delete(source="ARXIV") == 1
+    assert [paper.source for paper in lit.store.papers()] == ["s2", "s2", "s2"]
+    lit.store.delete(["a", "b"], source="s2")  # and here the machine died
+    assert lit.delete(source="s2") == 3
+    assert len(lit) == 0

@@ -13,6 +13,7 @@ from urllib.parse import quote
 
 from hippo_lit.errors import DataError, SourceError
 from hippo_lit.records import clean_doi, paper_from_mapping
+from hippo_lit.sources.csl_zotero import is_retracted
 from hippo_lit.sources.live.answers import Page, Record, checked_page, mapping, mappings, paged, record, text
 from hippo_lit.sources.live.service import Fetch, unreadable
 from hippo_lit.sources.markup import strip_markup
@@ -22,7 +23,6 @@ NAME, TITLE = "crossref", "Crossref"
 MAX_RESULTS = 10_000
 """Offsets end there; its cursors do not, but expire within minutes, so that a fetch could not be resumed."""
 _PAGE = 100
-_RETRACTIONS = {"retraction", "removal", "withdrawal"}
 
 
 def search(fetch: Fetch, query: str, limit: int) -> Iterator[Record]:
@@ -80,13 +80,6 @@ def paper_from_item(item: Any) -> Paper:
             "retracted": is_retracted(item),
         },
         source=NAME,
-    )
-
-
-def is_retracted(item: Mapping[str, Any]) -> bool:
-    """Whether another work retracts this one."""
-    return any(
-        text(update.get("type")).lower() in _RETRACTIONS for update in mappings(item.get("updated-by"))
     )
 
 
