@@ -26,12 +26,12 @@ class IgraphPageRank:
         if not 0 <= damping < 1:
             raise ConfigError(f"ppr.damping must be in [0, 1), got {damping}", key="ppr.damping")
         upper = sparse.triu(adjacency, format="coo")
-        self._graph = igraph.Graph(
+        self.graph = igraph.Graph(
             n=adjacency.shape[0],
             edges=np.column_stack([upper.row, upper.col]).astype(np.int64),
             directed=False,
         )
-        self._graph.es["weight"] = upper.data.astype(np.float64).tolist()
+        self.graph.es["weight"] = upper.data.astype(np.float64).tolist()
         self._damping = damping
         self._size = adjacency.shape[0]
         self._threads = ThreadpoolController()  # finds igraph's OpenMP now, since looking costs milliseconds
@@ -49,11 +49,11 @@ class IgraphPageRank:
             return np.zeros(self._size)
         # PRPACK's OpenMP threads wait for one another: on busy cores two take ten times as long as one.
         with self._threads.limit(limits=1, user_api="openmp"):
-            ranks = self._graph.personalized_pagerank(
+            ranks = self.graph.personalized_pagerank(
                 directed=False,
                 damping=self._damping,
                 reset=(reset / reset.sum()).tolist(),
-                weights="weight" if self._graph.ecount() else None,
+                weights="weight" if self.graph.ecount() else None,
                 implementation="prpack",
             )
         return np.asarray(ranks, dtype=np.float64)
