@@ -25,12 +25,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import igraph
 import numpy as np
+from scipy import sparse
 from synthetic import Asked, Question, questions, write_index
 
 from hippo_lit import Settings
 from hippo_lit.filter.linked import LinkedFilter
-from hippo_lit.graph.ppr import IgraphPageRank
 from hippo_lit.retrieve.hippo import edge_weights
 from hippo_lit.retrieve.retriever import Retriever
 from hippo_lit.snapshot import Snapshot
@@ -47,9 +48,9 @@ class HippoRag:
 
         self._graph = snapshot.graph
         self._n = snapshot.graph.n_passages
-        self._pagerank = IgraphPageRank(
-            snapshot.graph.adjacency(edge_weights(settings)), settings.ppr.damping
-        )
+        upper = sparse.triu(snapshot.graph.adjacency(edge_weights(settings)), format="coo")
+        self._walked = igraph.Graph(n=upper.shape[0], edges=np.column_stack([upper.row, upper.col]))
+        self._walked.es["weight"] = upper.data.tolist()
         self._vertices = range(self._n + snapshot.graph.n_entities)
         self._threads = ThreadpoolController()
         self._keys = [f"chunk-{number}" for number in range(self._n)]
@@ -87,7 +88,7 @@ class HippoRag:
         seconds["seeds"] = time.perf_counter() - began
         began = time.perf_counter()
         with self._threads.limit(limits=1, user_api="openmp"):
-            ranks = self._pagerank.graph.personalized_pagerank(
+            ranks = self._walked.personalized_pagerank(
                 vertices=self._vertices,
                 damping=self._damping,
                 directed=False,

@@ -235,7 +235,11 @@ def write_index(folder: Path, size: int) -> Path:
         "embedder": Asked.space, "dim": DIM, "extractor": "synthetic", "failures": 0,
         "passage_chars": recipe.passage_chars, "recipe": recipe.describe(),
     }  # fmt: skip
-    return publish(folder, f"synthetic-{size}", lambda target: write(target, parts, made, words, about))
+    return publish(
+        folder,
+        f"synthetic-{size}",
+        lambda target: write(target, parts, made, words, about, recipe.edge_weights),
+    )
 
 
 def questions(size: int, count: int) -> list[Question]:

@@ -235,7 +235,7 @@ class Retriever:
         elif answer.spread.ppr is not None:
             from hippo_lit.retrieve.explain import Paths
 
-            paths = Paths(self.snapshot, self._hippo.adjacency, self._sources(answer, signals))
+            paths = Paths(self.snapshot, self._hippo.walk, self._sources(answer, signals))
             ways = [paths.to_paper(number) for number in numbers if number is not None]
         else:
             return papers

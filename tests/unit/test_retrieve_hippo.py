@@ -164,7 +164,7 @@ def test_an_index_without_facts(tmp_path: Path) -> None:
 
 def paths(made: Snapshot, *seeds: str) -> Paths:
     numbers = [made.graph.n_passages + list(made.graph.names).index(name) for name in seeds]
-    return Paths(made, made.graph.adjacency(edge_weights(settings())), numbers)
+    return Paths(made, made.graph.walk(edge_weights(settings())), numbers)
 
 
 def test_the_way_from_a_seed_to_a_paper(four: Snapshot) -> None:
@@ -184,7 +184,7 @@ def test_a_step_along_a_fact_says_which(tmp_path: Path) -> None:
         "Alpha": Extraction((), (Fact("Alpha", "likes", "Omega Point"),), (0,)),
         "Gamma": Extraction((), (Fact("Omega Point", "is", "Gamma"),), (0,)),
     })  # fmt: skip
-    way = Paths(made, made.graph.adjacency({"fact": 1.0, "mention": 0.01}),
+    way = Paths(made, made.graph.walk({"fact": 1.0, "mention": 0.01}),
                 [made.graph.n_passages + list(made.graph.names).index("Alpha")])  # fmt: skip
     c = made.find("c")
     assert c is not None
@@ -209,7 +209,7 @@ def test_where_no_entity_seeds_the_nearest_passages_lead_on(tmp_path: Path) -> N
     a, z = made.find("a"), made.find("z")
     assert a is not None
     assert z is not None
-    ways = Paths(made, made.graph.adjacency(edge_weights(settings())), [a])
+    ways = Paths(made, made.graph.walk(edge_weights(settings())), [a])
     assert ways.to_paper(z) == (Step("a", "citation", "z"),)
     assert ways.to_paper(a) == ()
 
