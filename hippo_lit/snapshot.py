@@ -113,6 +113,11 @@ class Snapshot:
         """Each paper's first passage, and one past the last; length papers + 1."""
         return self.columns.array("first_passage")
 
+    def passages_in(self, paper: int) -> range:
+        """The numbers of a paper's passages."""
+        first, last = self.first_passage[paper : paper + 2].tolist()
+        return range(first, last)
+
     @cached_property
     def passage_vectors(self) -> Vectors:
         return self.columns.array("passage_vectors")

@@ -60,9 +60,9 @@ class Paths:
 
     def to_paper(self, paper: int) -> tuple[Step, ...]:
         """The way to a paper's nearest passage; empty where it takes more than MAX_STEPS edges."""
-        start, end = self._snapshot.first_passage[paper : paper + 2].tolist()
-        passages = [node for node in range(start, end) if node not in self._seeds.nodes]
-        if not passages or not len(self._seeds.nodes):
+        seeds = self._seeds.nodes.tolist()
+        passages = [node for node in self._snapshot.passages_in(paper) if node not in seeds]
+        if not passages or not seeds:
             return ()
         target = _Reached.at(passages)
         near = self._spread(target, back=True)

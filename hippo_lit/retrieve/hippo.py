@@ -97,7 +97,11 @@ class HippoRoute:
         if top <= 0:
             return np.zeros(len(ppr))
         weight = self._settings.rank.hybrid_weight
-        return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
+        scores, reached = np.zeros(len(ppr)), np.flatnonzero(ppr)
+        scores[reached] = ppr[reached] / top
+        if weight:
+            scores[reached] *= np.exp(weight * (signals.hybrid[reached] - 1.0))
+        return scores
 
     def _nearest_first(self, scores: Floats, signals: Signals) -> Floats:
         """`scores`, in [0, 1], halved below the passage nearest to the question, where it holds enough of it.
@@ -106,7 +110,7 @@ class HippoRoute:
         papers names things that no single one of them holds: there the graph alone decides.
         """
         nearest = int(np.argmax(signals.hybrid))
-        if signals.held[nearest] < self._settings.rank.nearest_first or not scores[nearest]:
+        if signals.held(np.array([nearest]))[0] < self._settings.rank.nearest_first or not scores[nearest]:
             return scores
         placed = scores / 2
         placed[nearest] += 0.5
