@@ -60,7 +60,7 @@ class FactGraph:
 
     Nodes are numbered passages first (0 … n_passages - 1), then entities. `spread[e]` is the number of
     passages whose text holds entity e's name: what divides a seed's weight. Entities of sentence s are
-    `statements[s]`, its title's included; `sentence_start` gives each passage's first sentence (and one
+    `stating(s)`, its title's included; `sentence_start` gives each passage's first sentence (and one
     past the last). Fact f joins entities `fact_subject[f]` and `fact_object[f]`, and is stated in the
     sentences `fact_sentence[fact_start[f]:fact_start[f + 1]]` (-1 - p: in passage p, sentence not known).
     `pair_order` sorts facts by the lower, then the higher of the entities they join.
@@ -75,7 +75,8 @@ class FactGraph:
     link_start: NDArray[np.int64]
     link_entity: Ints
     sentence_start: NDArray[np.int64]
-    statements: sparse.csr_matrix
+    statement_start: NDArray[np.int64]
+    statement_entity: Ints
     fact_subject: Ints
     fact_object: Ints
     fact_text: Selected
@@ -92,6 +93,10 @@ class FactGraph:
     @property
     def n_entities(self) -> int:
         return len(self.spread)
+
+    @property
+    def n_sentences(self) -> int:
+        return len(self.statement_start) - 1
 
     @property
     def n_facts(self) -> int:
@@ -139,6 +144,10 @@ class FactGraph:
         places = self.stated_order[start:end].astype(np.intp)
         return places, np.searchsorted(self.fact_start, places, side="right") - 1
 
+    def stating(self, sentence: int) -> Ints:
+        """The entities of a sentence, its title's included, ascending."""
+        return self.statement_entity[self.statement_start[sentence] : self.statement_start[sentence + 1]]
+
     def naming(self, entity: int) -> Ints:
         """The sentences that name an entity, ascending."""
         return self.naming_sentence[self.naming_start[entity] : self.naming_start[entity + 1]]
@@ -167,7 +176,7 @@ class FactGraph:
     def write(self, columns: ColumnWriter, weights: Mapping[EdgeKind, float]) -> None:
         """Write the graph, and what PageRank walks on with these weights."""
         walk = self.walk(weights)
-        about = {"n_passages": self.n_passages, "n_sentences": self.statements.shape[0]}
+        about = {"n_passages": self.n_passages, "n_sentences": self.n_sentences}
         columns.document("graph", {**about, "weights": dict(walk.weights)})
         columns.array("walk_start", walk.adjacency.indptr)
         columns.array("walk_node", walk.adjacency.indices)
@@ -188,6 +197,8 @@ class FactGraph:
             "fact_object",
             "fact_start",
             "fact_sentence",
+            "statement_start",
+            "statement_entity",
             "pair_order",
             "stated_order",
             "stated_sentence",
@@ -195,8 +206,6 @@ class FactGraph:
             "naming_sentence",
         ):
             columns.array(name, getattr(self, name))
-        columns.array("statement_start", self.statements.indptr.astype(np.int64))
-        columns.array("statement_entity", self.statements.indices.astype(np.int32))
         for kind, edges in self.edges.items():
             columns.array(f"edge_{kind}_source", edges.source)
             columns.array(f"edge_{kind}_target", edges.target)
@@ -205,19 +214,16 @@ class FactGraph:
     @classmethod
     def read(cls, columns: Columns) -> FactGraph:
         about = columns.document("graph")
-        spread = columns.array("spread")
-        entity = columns.array("statement_entity")
         return cls(
             n_passages=about["n_passages"],
             names=Selected(columns.strings("surfaces"), columns.array("entity_surface")),
-            spread=spread,
+            spread=columns.array("spread"),
             link_keys=columns.strings("spellings"),
             link_start=columns.array("link_start"),
             link_entity=columns.array("link_entity"),
             sentence_start=columns.array("sentence_start"),
-            statements=_checked(
-                entity, columns.array("statement_start"), (about["n_sentences"], len(spread))
-            ),
+            statement_start=columns.array("statement_start"),
+            statement_entity=columns.array("statement_entity"),
             fact_subject=columns.array("fact_subject"),
             fact_object=columns.array("fact_object"),
             fact_text=Selected(columns.strings("statement_text"), columns.array("fact_statement")),
@@ -259,15 +265,3 @@ def _stored(columns: Columns, about: Mapping[str, Any]) -> Walk:
             f"the edges of the snapshot are damaged ({e}). {ADVICE_REBUILD}", path=None
         ) from e
     return Walk(about["weights"], adjacency, degree)
-
-
-def _checked(entity: Ints, start: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_matrix:
-    """Rows of entities. scipy's loops trust their indices: a damaged one would end the process."""
-    try:
-        rows = sparse.csr_matrix((np.ones(len(entity), dtype=np.int8), entity, start), shape=shape)
-        rows.check_format(full_check=True)
-    except ValueError as e:
-        raise IndexCorruptError(
-            f"the statements of the snapshot are damaged ({e}). {ADVICE_REBUILD}", path=None
-        ) from e
-    return rows

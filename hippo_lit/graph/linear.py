@@ -20,7 +20,7 @@ _MOST_PASSES = 1000  # a guard: at d = 0.99 about 160 are needed
 
 
 class LinearPageRank:
-    """Exact PageRank over an undirected weighted graph, as `IgraphPageRank`. Immutable, and opens at no cost.
+    """Exact PageRank over an undirected weighted graph, as `IgraphPageRank`; opens at no cost.
 
     `degree` are the row sums of `adjacency`, if known. It ends when a pass moves no score by more than
     `tolerance` times the highest; since passes gain a factor of 2.4 or more on the average (d = 0.7), what is
@@ -40,6 +40,7 @@ class LinearPageRank:
         self._degree = row_sums(adjacency) if degree is None else degree
         self._damping = damping
         self._tolerance = tolerance
+        self._checked = False
 
     def scores(self, reset: Floats) -> Floats:
         """One probability per node, summing to 1; all zero for an all-zero reset.
@@ -52,6 +53,7 @@ class LinearPageRank:
         degree = self._degree
         scale = np.zeros(len(jump))
         np.divide(1.0, np.sqrt(degree), out=scale, where=degree > 0)
+        self._check()
         found = self._solved(jump * scale, scale)
         found *= np.sqrt(degree)
         np.copyto(found, jump, where=degree <= 0)  # nothing flows into a node without edges
@@ -59,6 +61,15 @@ class LinearPageRank:
         np.maximum(found, 0.0, out=found)
         found /= found.sum()
         return found
+
+    def _check(self) -> None:
+        """See once whether the adjacency holds together: scipy trusts it, and a damaged one ends the process.
+
+        Raises ValueError.
+        """
+        if not self._checked:
+            self._adjacency.check_format(full_check=True)
+            self._checked = True
 
     def _solved(self, right: Floats, scale: Floats) -> Floats:
         """y of (I - d S) y = right, with S the adjacency scaled on both sides."""

@@ -52,7 +52,7 @@ class FactRecall:
 
     def candidates(self, query: Vectors, links: list[int], *, top_k: int, per_entity: int) -> list[Candidate]:
         """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
-        if not self._graph.statements.shape[0] and not self._graph.n_facts:
+        if not self._graph.n_sentences and not self._graph.n_facts:
             return []
         sentences = cosines(self._snapshot.sentence_vectors, query)
         chosen: dict[tuple[int, int], float] = {}  # (sentence, fact or -1) -> similarity
@@ -99,8 +99,7 @@ class FactRecall:
         self, sentence: int, fact: int, similarity: float, score: float, links: list[int]
     ) -> Candidate:
         graph, snapshot = self._graph, self._snapshot
-        statement = graph.statements[sentence].indices if sentence >= 0 else ()
-        evidence = tuple(int(entity) for entity in statement)
+        evidence = tuple(graph.stating(sentence).tolist()) if sentence >= 0 else ()
         own: tuple[int, ...] = evidence
         where = [sentence]
         if fact >= 0:

@@ -16,8 +16,9 @@ from hippo_lit.storage.ragged import places
 from hippo_lit.types import Step
 
 MAX_STEPS = 4
-_HUB = 2000
-"""No way leads on through a node of more edges than this: a walk that comes there goes anywhere."""
+_HUB = 1000
+"""Nodes of more edges are not searched on from: a walk that comes there goes anywhere. A way leads through
+one only where the searches from the seeds and from the paper meet there."""
 
 Nodes = NDArray[np.int64]
 
@@ -66,9 +67,10 @@ class Paths:
             return ()
         target = _Reached.at(passages)
         near = self._spread(target, back=True)
-        far = self._spread(near, back=True)
-        short = (self._met(self._around, back) for back in (target, near, far))
-        best = max(filter(None, short), key=lambda way: way[0], default=None) or self._met(self._further, far)
+        short = [self._met(self._around, each) for each in (target, near, self._far(near, self._around))]
+        best = max(filter(None, short), key=lambda way: way[0], default=None)
+        if best is None:
+            best = self._met(self._further, self._far(near, self._further))
         return tuple(self._step(a, b) for a, b in pairwise(best[1])) if best else ()
 
     @cached_property
@@ -79,18 +81,27 @@ class Paths:
     def _further(self) -> _Reached:
         return self._spread(self._around)
 
-    def _spread(self, reached: _Reached, *, back: bool = False) -> _Reached:
-        """What one more edge leads to; with `back`, where it can come from."""
+    def _far(self, near: _Reached, forth: _Reached) -> _Reached:
+        return self._spread(near, back=True, among=forth.nodes)
+
+    def _spread(self, reached: _Reached, *, back: bool = False, among: Nodes | None = None) -> _Reached:
+        """What one more edge leads to, of the nodes `among` these; with `back`, where it can come from."""
         starts = self._adjacency.indptr
         counts = starts[reached.nodes + 1] - starts[reached.nodes]
         open_ = (counts <= _HUB) | (reached.behind is None)
         nodes, counts = reached.nodes[open_], counts[open_]
         at = places(starts, nodes)
         others = self._adjacency.indices[at].astype(np.int64)
-        beside = np.repeat(nodes, counts)
-        left = others if back else beside
-        share = self._adjacency.data[at] / self._degree[left]
-        probability = np.repeat(reached.probability[open_], counts) * share
+        beside, probability = np.repeat(nodes, counts), np.repeat(reached.probability[open_], counts)
+        if among is not None:
+            counted = np.isin(others, among)
+            at, others, beside, probability = (
+                at[counted],
+                others[counted],
+                beside[counted],
+                probability[counted],
+            )
+        probability *= self._adjacency.data[at] / self._degree[others if back else beside]
         order = np.lexsort((-probability, others))
         first = order[np.diff(others[order], prepend=-1) > 0]
         return _Reached(others[first], probability[first], beside[first], reached)
