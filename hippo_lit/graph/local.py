@@ -20,7 +20,7 @@ from hippo_lit.graph.ppr import distribution
 from hippo_lit.storage.ragged import places
 
 Floats = NDArray[np.float64]
-TOLERANCE = 5e-4
+TOLERANCE = 1e-4
 SMALL = 100_000
 """Directed edges up to which a pass over the whole graph costs no more than finding a part of it."""
 _MOST = 0.4  # of the graph's edges in the part, above which all of it is quicker
@@ -76,9 +76,8 @@ class LocalPageRank:
         scores[part.nodes] = found
         alone = seeds[self._degree[seeds] <= 0]
         scores[alone] = jump[alone]
-        kept = float(
-            jump[alone].sum()
-        )  # of what starts elsewhere nothing is lost: each step makes 1 - d of it
+        # Of what starts elsewhere nothing is lost on the way: in all it makes 1 / (1 - d) of itself.
+        kept = float(jump[alone].sum())
         scores /= kept + (1 - kept) / (1 - self._damping)
         return scores
 
@@ -99,15 +98,10 @@ class _Part:
         self, adjacency: sparse.csr_matrix, degree: Floats, damping: float, numbers: NDArray[np.int32]
     ) -> None:
         self._adjacency, self._degree, self._damping, self._numbers = adjacency, degree, damping, numbers
-        self._met, self._rows = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self.nodes, self._rows = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._place = np.zeros(0, dtype=np.int32)  # among `_rows`; -1: outside
         self._scale, self._right, self._solution = np.zeros(0), np.zeros(0), np.zeros(0)
         self._ends, self._others, self._weights = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
-
-    @property
-    def nodes(self) -> NDArray[np.int64]:
-        """Those inside."""
-        return self._met[self._rows]
 
     def start(self, seeds: NDArray[np.int64], weights: Floats) -> None:
         self._meet(seeds)
@@ -116,12 +110,13 @@ class _Part:
 
     def leave(self) -> None:
         """Wipe the notes of who was met."""
-        self._numbers[self._met] = -1
+        self._numbers[self.nodes] = -1
 
     def solved(self, tolerance: float, *, most: int) -> Floats | None:
-        """Scores of `nodes`, in units of 1 - d, or None where more than `most` edges matter.
+        """Scores of the nodes met, in units of 1 - d, or None where more than `most` edges matter.
 
-        A score misses at most `tolerance` times its node's degree times the highest score.
+        Those outside get what flows to them at once. A score misses at most `tolerance` times its node's
+        degree times the highest score.
         """
         least = 0.0
         for _ in range(_ROUNDS):
@@ -133,7 +128,9 @@ class _Part:
                 if not self._enter(entering, most):
                     return None
             elif float(missing[self._rows].max(initial=0.0)) <= least:
-                return np.maximum(found, 0.0)
+                scores = missing / self._scale**2
+                scores[self._rows] = np.maximum(found, 0.0)
+                return scores
         return None
 
     def _scale_inside(self) -> Floats:
@@ -144,16 +141,16 @@ class _Part:
         turn = np.arange(len(nodes), dtype=np.int32)
         self._numbers[nodes] = turn
         fresh = nodes[self._numbers[nodes] == turn]  # of those given many times, the last
-        self._numbers[fresh] = np.arange(len(self._met), len(self._met) + len(fresh), dtype=np.int32)
+        self._numbers[fresh] = np.arange(len(self.nodes), len(self.nodes) + len(fresh), dtype=np.int32)
         degree = self._degree[fresh]  # above 0, but for seeds without edges, which stay by themselves
         scale = 1 / np.sqrt(np.where(degree > 0, degree, 1.0))
-        self._met = np.concatenate([self._met, fresh])
+        self.nodes = np.concatenate([self.nodes, fresh])
         self._place = np.concatenate([self._place, np.full(len(fresh), -1, dtype=np.int32)])
         self._scale = np.concatenate([self._scale, scale])
 
     def _enter(self, numbers: NDArray[np.int64], most: int | None = None) -> bool:
         """Read the edges of these nodes; False where they would be more than `most`."""
-        nodes, starts = self._met[numbers], self._adjacency.indptr
+        nodes, starts = self.nodes[numbers], self._adjacency.indptr
         counts = starts[nodes + 1] - starts[nodes]
         held = int(self._ends[-1])
         if most is not None and held + int(counts.sum()) > most:
@@ -193,7 +190,7 @@ class _Part:
             direction *= square / before
             direction += residual
         self._solution = solution
-        shape = (len(self._met), size)
+        shape = (len(self.nodes), size)
         edges = sparse.csc_matrix((self._weights, self._others, self._ends), shape=shape)
         flow = np.asarray(edges @ (scale * solution), dtype=np.float64)
         missing: Floats = walk * flow * self._scale**2
