@@ -2,8 +2,8 @@
 
 On an undirected graph x = (1 - d) r + d A D⁻¹ x becomes, with x = D^½ y, the symmetric positive definite
 system (I - d D^-½ A D^-½) y = (1 - d) D^-½ r, of a condition number of at most (1 + d) / (1 - d).
-At d = 0.7, where that is 5.7, conjugate gradients (Hestenes and Stiefel 1952) gain a digit in about two
-passes over the edges, and the power method in about seven.
+At d = 0.7, where that is 5.7, conjugate gradients (Hestenes and Stiefel 1952) take at worst 2.6 passes over
+the edges for a digit, and the power method 6.5.
 """
 
 from __future__ import annotations
