@@ -114,8 +114,14 @@ class Snapshot:
         return self.columns.array("first_passage")
 
     def passages_in(self, paper: int) -> range:
-        """The numbers of a paper's passages."""
+        """The numbers of a paper's passages. Raises IndexCorruptError where they cannot be that."""
         first, last = self.first_passage[paper : paper + 2].tolist()
+        if not 0 <= first <= last <= len(self.passage_paper):  # a damaged one would stand for billions
+            raise IndexCorruptError(
+                f"the snapshot {self.folder} is damaged: paper {paper} has passages {first} to {last}."
+                f" {ADVICE_REBUILD}",
+                path=str(self.folder),
+            )
         return range(first, last)
 
     @cached_property

@@ -88,7 +88,7 @@ class Paths:
         """What one more edge leads to, of the nodes `among` these; with `back`, where it can come from."""
         starts = self._adjacency.indptr
         counts = starts[reached.nodes + 1] - starts[reached.nodes]
-        open_ = (counts <= _HUB) | (reached.behind is None)
+        open_ = counts <= (len(self._adjacency.indices) if reached.behind is None else _HUB)
         nodes, counts = reached.nodes[open_], counts[open_]
         at = places(starts, nodes)
         others = self._adjacency.indices[at].astype(np.int64)
