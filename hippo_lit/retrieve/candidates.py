@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
 from hippo_lit.protocols import Vectors
