@@ -264,6 +264,7 @@ def make_services(settings: Settings) -> Services:
 
 def make_recipe(settings: Settings) -> Recipe:
     from hippo_lit.derived import Recipe
+    from hippo_lit.retrieve.hippo import edge_weights
 
     return Recipe(
         passage_chars=settings.extract.passage_chars,
@@ -278,6 +279,7 @@ def make_recipe(settings: Settings) -> Recipe:
         synonyms=settings.graph.synonyms,
         synonym_threshold=settings.graph.synonym_threshold,
         title_weight=settings.graph.title_mention,
+        edge_weights=edge_weights(settings),
     )
 
 

@@ -6,7 +6,7 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from hippo_lit import corpus
 from hippo_lit.corpus import CorpusParts, Kept
 from hippo_lit.facets import write_facets
 from hippo_lit.graph.derive import Joins, derive, proper
-from hippo_lit.graph.factgraph import FactGraph
+from hippo_lit.graph.factgraph import EdgeKind, FactGraph
 from hippo_lit.graph.gather import Gathered, holders, updated_holders
 from hippo_lit.graph.synonyms import Pairs, by_embedding, by_spelling
 from hippo_lit.lexical.bm25 import BM25Index, index_texts
@@ -35,7 +35,9 @@ from hippo_lit.types import Paper
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a snapshot is built with beside papers and models; part of its identity."""
+    """What a snapshot is built with beside papers and models; part of its identity, but for `edge_weights`:
+    what PageRank walks on with these is written too, and with others made when it is first asked for.
+    """
 
     passage_chars: int
     lexical_tokenizer: Tokenizer
@@ -49,9 +51,10 @@ class Recipe:
     synonyms: Literal["spelling", "embedding", "none"]
     synonym_threshold: float
     title_weight: float
+    edge_weights: Mapping[EdgeKind, float]
 
     def describe(self) -> dict[str, object]:
-        plain = {name: getattr(self, name) for name in self.__slots__}
+        plain = {name: getattr(self, name) for name in self.__slots__ if name != "edge_weights"}
         return {key: getattr(value, "name", value) for key, value in plain.items()}
 
 
@@ -189,6 +192,7 @@ def write(
     made: Derived,
     words: tuple[BM25Index, BM25Index],
     about: dict[str, Any],
+    edge_weights: Mapping[EdgeKind, float],
 ) -> None:
     """Fill the folder of a snapshot; `words` are the two-pass retriever's index and that of passages."""
     (target / COLUMNS).mkdir()
@@ -215,7 +219,7 @@ def write(
         for name, (start, neighbours) in named.items():
             columns.array(f"{name}_start", start)
             columns.array(name, neighbours)
-        made.graph.write(columns)
+        made.graph.write(columns, edge_weights)
     with ColumnWriter(target / PARTS) as columns:
         corpus.write(columns, parts, made.kept)
     for index, name in zip(words, (LEXICAL, BM25), strict=True):

@@ -247,7 +247,7 @@ class Indexer:
             "recipe": self.recipe.describe(),
             "failures": failed,
         }
-        return lambda target: write(target, parts, made, words, about)
+        return lambda target: write(target, parts, made, words, about, self.recipe.edge_weights)
 
     def _make(self, papers: Sequence[Indexed], old: CorpusParts | None) -> CorpusParts:
         """The parts of new papers, their passages and sentences embedded."""

@@ -113,6 +113,17 @@ class Snapshot:
         """Each paper's first passage, and one past the last; length papers + 1."""
         return self.columns.array("first_passage")
 
+    def passages_in(self, paper: int) -> range:
+        """The numbers of a paper's passages. Raises IndexCorruptError where they cannot be that."""
+        first, last = self.first_passage[paper : paper + 2].tolist()
+        if not 0 <= first <= last <= len(self.passage_paper):  # a damaged one would stand for billions
+            raise IndexCorruptError(
+                f"the snapshot {self.folder} is damaged: paper {paper} has passages {first} to {last}."
+                f" {ADVICE_REBUILD}",
+                path=str(self.folder),
+            )
+        return range(first, last)
+
     @cached_property
     def passage_vectors(self) -> Vectors:
         return self.columns.array("passage_vectors")
@@ -165,9 +176,8 @@ class Snapshot:
 
     def facts_of(self, paper: int) -> list[tuple[str, Fact]]:
         """The facts that a paper states, in the order of its text, each after the sentence that states it."""
-        graph, places = self.graph, self._fact_places(paper)
-        places = places[np.argsort(graph.fact_sentence[places], kind="stable")]
-        facts = self._facts_at(places)
+        graph = self.graph
+        places, facts = self._stated(paper)
         return [
             (self.sentence(int(graph.fact_sentence[place])), graph.fact(int(fact)))
             for place, fact in zip(places, facts, strict=True)
@@ -175,23 +185,18 @@ class Snapshot:
 
     def fact_entities(self, paper: int) -> NDArray[np.int32]:
         """The entities that the facts of a paper join, sorted, each once."""
-        facts = self._facts_at(self._fact_places(paper))
+        _, facts = self._stated(paper)
         ends = np.concatenate([self.graph.fact_subject[facts], self.graph.fact_object[facts]])
         return np.unique(ends)
 
-    def _fact_places(self, paper: int) -> NDArray[np.intp]:
-        """Where in `graph.fact_sentence` the statements of a paper stand."""
+    def _stated(self, paper: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """The statements of a paper: where they stand in `graph.fact_sentence`, and the fact of each."""
         graph = self.graph
         first, last = (int(number) for number in self.first_passage[paper : paper + 2])
-        stated = graph.fact_sentence
-        start, end = graph.sentence_start[first], graph.sentence_start[last]
-        known = (stated >= start) & (stated < end)
-        unknown = (stated < -first) & (stated >= -last)  # -1 - passage: see FactGraph
-        return np.flatnonzero(known | unknown)
-
-    def _facts_at(self, places: NDArray[np.intp]) -> NDArray[np.intp]:
-        """The facts that are stated there."""
-        return np.searchsorted(self.graph.fact_start, places, side="right") - 1
+        start, end = (int(number) for number in graph.sentence_start[[first, last]])
+        unknown = graph.facts_stated(-last, -first)  # -1 - passage: see FactGraph
+        known = graph.facts_stated(start, end)
+        return np.concatenate([unknown[0], known[0]]), np.concatenate([unknown[1], known[1]])
 
 
 def _words(folder: Path, name: str) -> BM25Index:

@@ -156,7 +156,20 @@ def _references(snapshot: Snapshot) -> Iterator[str]:
     yield from _within("fact_subject", graph.fact_subject, 0, entities)
     yield from _within("fact_object", graph.fact_object, 0, entities)
     yield from _within("fact_sentence", graph.fact_sentence, -passages, sentences)
-    yield from _within("statements", graph.statements.indices, 0, entities)
+    yield from _offsets("statement_start", graph.statement_start, sentences, len(graph.statement_entity))
+    yield from _within("statements", graph.statement_entity, 0, entities)
+    for name, order, size in (
+        ("pair_order", graph.pair_order, graph.n_facts),
+        ("stated_order", graph.stated_order, len(graph.fact_sentence)),
+    ):
+        if not np.array_equal(np.sort(order), np.arange(size)):
+            yield f"{name}: it is not an order of all"
+    yield from _offsets("naming_start", graph.naming_start, entities, len(graph.naming_sentence))
+    yield from _within("naming_sentence", graph.naming_sentence, 0, sentences)
+    if graph.stored is not None:
+        walked, nodes = graph.stored.adjacency, passages + entities
+        yield from _offsets("walk_start", walked.indptr, nodes, len(walked.indices))
+        yield from _within("walk_node", walked.indices, 0, nodes)
     for kind, edges in graph.edges.items():
         yield from _within(f"edges {kind}", edges.source, 0, passages + entities)
         yield from _within(f"edges {kind}", edges.target, 0, passages + entities)
@@ -177,7 +190,7 @@ def _counts(snapshot: Snapshot, graph: FactGraph, sentences: int) -> Iterator[st
         ("papers with words", len(snapshot.lexical), len(snapshot)),
         ("passages with words", len(snapshot.bm25), graph.n_passages),
         ("years", len(snapshot.years), len(snapshot)),
-        ("rows of statements", graph.statements.shape[0], sentences),
+        ("rows of statements", graph.n_sentences, sentences),
     ):
         if found != expected:
             yield f"{found:,} {what} where {expected:,} are expected"

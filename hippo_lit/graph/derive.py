@@ -59,6 +59,10 @@ def derive(parts: GraphParts, holders: Numbers, joins: Joins, *, title_weight: f
         "citation": _passages(*joins.citations, max(n, 1)),
         "continuation": _passages(*joins.continuations, max(n, 1)),
     }
+    low, high = np.minimum(facts.subject, facts.object), np.maximum(facts.subject, facts.object)
+    stated = np.argsort(facts.sentence, kind="stable")
+    statements = _statements(named, passage[titled], entity[titled], sentence_start, len(names.keys))
+    naming = statements.tocsc()
     return FactGraph(
         n_passages=n,
         names=Selected(names.surfaces, _firsts(names.surface_entity, len(names.keys))),
@@ -67,12 +71,18 @@ def derive(parts: GraphParts, holders: Numbers, joins: Joins, *, title_weight: f
         link_start=link_start,
         link_entity=link_entity,
         sentence_start=sentence_start,
-        statements=_statements(named, passage[titled], entity[titled], sentence_start, len(names.keys)),
+        statement_start=statements.indptr.astype(np.int64),
+        statement_entity=statements.indices.astype(np.int32),
         fact_subject=facts.subject,
         fact_object=facts.object,
         fact_text=Selected(parts.fact_text, facts.first),
         fact_start=facts.start,
         fact_sentence=facts.sentence,
+        pair_order=np.lexsort((high, low)).astype(np.int32),
+        stated_order=stated.astype(np.int32),
+        stated_sentence=facts.sentence[stated],
+        naming_start=naming.indptr.astype(np.int64),
+        naming_sentence=naming.indices.astype(np.int32),
         edges=edges,
     )
 

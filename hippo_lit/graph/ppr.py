@@ -23,8 +23,7 @@ class IgraphPageRank:
         import igraph
         from threadpoolctl import ThreadpoolController
 
-        if not 0 <= damping < 1:
-            raise ConfigError(f"ppr.damping must be in [0, 1), got {damping}", key="ppr.damping")
+        check_damping(damping)
         upper = sparse.triu(adjacency, format="coo")
         self._graph = igraph.Graph(
             n=adjacency.shape[0],
@@ -41,19 +40,36 @@ class IgraphPageRank:
 
         Raises ValueError for a reset of another length, with a negative entry or one that is not finite.
         """
-        if reset.shape != (self._size,):
-            raise ValueError(f"reset has shape {reset.shape}, the graph has {self._size} nodes")
-        if not np.isfinite(reset).all() or (reset < 0).any():
-            raise ValueError("reset must be finite and non-negative")
-        if not reset.any():
-            return np.zeros(self._size)
+        jump = distribution(reset, self._size)
+        if not jump.any():
+            return jump
         # PRPACK's OpenMP threads wait for one another: on busy cores two take ten times as long as one.
         with self._threads.limit(limits=1, user_api="openmp"):
             ranks = self._graph.personalized_pagerank(
                 directed=False,
                 damping=self._damping,
-                reset=(reset / reset.sum()).tolist(),
+                reset=jump.tolist(),
                 weights="weight" if self._graph.ecount() else None,
                 implementation="prpack",
             )
         return np.asarray(ranks, dtype=np.float64)
+
+
+def check_damping(damping: float) -> None:
+    """Raises ConfigError outside [0, 1)."""
+    if not 0 <= damping < 1:
+        raise ConfigError(f"ppr.damping must be in [0, 1), got {damping}", key="ppr.damping")
+
+
+def distribution(reset: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """`reset` scaled to sum 1, or all zero. Raises ValueError as `IgraphPageRank.scores`."""
+    if reset.shape != (size,):
+        raise ValueError(f"reset has shape {reset.shape}, the graph has {size} nodes")
+    low, high = float(reset.min(initial=0.0)), float(reset.max(initial=0.0))
+    if not (low >= 0 and high < np.inf):  # NaN fails both
+        raise ValueError("reset must be finite and non-negative")
+    if not high:
+        return np.zeros(size)
+    scaled = reset / high
+    scaled /= scaled.sum()
+    return scaled

@@ -116,16 +116,19 @@ class BM25Index:
             np.add.at(scores, self._documents[postings], weights if count == 1 else count * weights)
         return scores
 
-    def held(self, query: str) -> NDArray[np.float64]:
-        """How much of what `query` says each document holds, in [0, 1], shape (n,).
+    def held(self, query: str, documents: NDArray[np.integer]) -> NDArray[np.float64]:
+        """How much of what `query` says each of these documents holds, in [0, 1].
 
         The idf of the query's terms that stand in the document over that of all its terms that stand in any
         document; 0 everywhere where none does.
         """
-        held, total = np.zeros(self._size), 0.0
+        held, total = np.zeros(len(documents)), 0.0
+        wanted = np.asarray(documents, dtype=self._documents.dtype)
         for _, _, postings in self._matches(query):
             idf = _idf(self._size, postings.stop - postings.start)
-            held[self._documents[postings]] += idf
+            holding = self._documents[postings]
+            at = np.minimum(np.searchsorted(holding, wanted), len(holding) - 1)
+            held[holding[at] == wanted] += idf
             total += idf
         return held / total if total else held
 

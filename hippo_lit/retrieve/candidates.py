@@ -9,11 +9,6 @@ round, sentences read in their passage's context, and the filter's verdict on ea
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
@@ -42,7 +37,7 @@ class Candidate:
 
 
 class FactRecall:
-    """Finds candidates in one snapshot. Immutable; what it derives of the graph is made on first use."""
+    """Finds candidates in one snapshot. Immutable."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -55,7 +50,7 @@ class FactRecall:
 
     def candidates(self, query: Vectors, links: list[int], *, top_k: int, per_entity: int) -> list[Candidate]:
         """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
-        if not self._graph.statements.shape[0] and not self._graph.n_facts:
+        if not self._graph.n_sentences and not self._graph.n_facts:
             return []
         sentences = cosines(self._snapshot.sentence_vectors, query)
         chosen: dict[tuple[int, int], float] = {}  # (sentence, fact or -1) -> similarity
@@ -70,7 +65,7 @@ class FactRecall:
             for sentence in best(sentences, top_k):
                 chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
         for entity in links:
-            rows = self._naming.indices[self._naming.indptr[entity] : self._naming.indptr[entity + 1]]
+            rows = self._graph.naming(entity)
             for sentence in rows[best(sentences[rows], per_entity)]:
                 chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
         span = high - low
@@ -83,40 +78,26 @@ class FactRecall:
         once = {c.scored.fact: c for c in reversed(found)}
         return [c for c in found if once[c.scored.fact] is c]
 
-    @cached_property
-    def _naming(self) -> sparse.csc_matrix:
-        """Sentences by entity: the statements by column."""
-        return self._graph.statements.tocsc()
-
-    @cached_property
-    def _facts_by_sentence(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """(sentences ascending, fact of each): which facts a sentence states."""
-        fact = np.repeat(np.arange(self._graph.n_facts), np.diff(self._graph.fact_start))
-        order = np.argsort(self._graph.fact_sentence, kind="stable")
-        return self._graph.fact_sentence[order], fact[order]
-
     def _stated_in(self, fact: int) -> int:
         return int(self._graph.fact_sentence[self._graph.fact_start[fact]])
 
     def _telling(self, sentence: int, links: list[int]) -> tuple[int, int]:
         """The fact of a sentence that names most of what the question names; (sentence, -1): it has none."""
-        sentences, facts = self._facts_by_sentence
-        start, end = np.searchsorted(sentences, [sentence, sentence + 1])
-        if start == end:
+        _, facts = self._graph.facts_stated(sentence, sentence + 1)
+        if not len(facts):
             return sentence, -1
         named = set(links)
 
         def shared(fact: int) -> int:
             return len(named & {int(self._graph.fact_subject[fact]), int(self._graph.fact_object[fact])})
 
-        return sentence, int(max(facts[start:end].tolist(), key=shared))
+        return sentence, int(max(facts.tolist(), key=shared))
 
     def _candidate(
         self, sentence: int, fact: int, similarity: float, score: float, links: list[int]
     ) -> Candidate:
         graph, snapshot = self._graph, self._snapshot
-        statement = graph.statements[sentence].indices if sentence >= 0 else ()
-        evidence = tuple(int(entity) for entity in statement)
+        evidence = tuple(graph.stating(sentence).tolist()) if sentence >= 0 else ()
         own: tuple[int, ...] = evidence
         where = [sentence]
         if fact >= 0:

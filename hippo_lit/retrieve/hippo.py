@@ -9,8 +9,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hippo_lit.config import Settings
-from hippo_lit.graph.factgraph import EdgeKind
+from hippo_lit.config import PprSettings, Settings
+from hippo_lit.graph.factgraph import EdgeKind, Walk
+from hippo_lit.graph.linear import LinearPageRank
+from hippo_lit.graph.local import LocalPageRank
 from hippo_lit.graph.ppr import IgraphPageRank
 from hippo_lit.protocols import FactFilter, PageRank
 from hippo_lit.retrieve.candidates import Candidate, FactRecall
@@ -26,15 +28,15 @@ Clock = Callable[[str], AbstractContextManager[None]]
 
 
 class HippoRoute:
-    """The route over one snapshot. Safe to share between threads once built."""
+    """The route over one snapshot. Safe to share between threads."""
 
     def __init__(self, snapshot: Snapshot, fact_filter: FactFilter, settings: Settings) -> None:
         self._graph = snapshot.graph
         self._recall = FactRecall(snapshot)
         self._filter = fact_filter
         self._settings = settings
-        self.adjacency = self._graph.adjacency(edge_weights(settings))
-        self._pagerank: PageRank = IgraphPageRank(self.adjacency, settings.ppr.damping)
+        self.walk = self._graph.walk(edge_weights(settings))
+        self._pagerank = page_rank(self.walk, settings.ppr)
 
     def run(self, signals: Signals, clock: Clock) -> Spread:
         """Raises ModelError where embedding or filtering fails."""
@@ -95,7 +97,11 @@ class HippoRoute:
         if top <= 0:
             return np.zeros(len(ppr))
         weight = self._settings.rank.hybrid_weight
-        return ppr / top * np.exp(weight * (signals.hybrid - 1.0)) if weight else ppr / top
+        scores, reached = np.zeros(len(ppr)), np.flatnonzero(ppr)
+        scores[reached] = ppr[reached] / top
+        if weight:
+            scores[reached] *= np.exp(weight * (signals.hybrid[reached] - 1.0))
+        return scores
 
     def _nearest_first(self, scores: Floats, signals: Signals) -> Floats:
         """`scores`, in [0, 1], halved below the passage nearest to the question, where it holds enough of it.
@@ -104,7 +110,7 @@ class HippoRoute:
         papers names things that no single one of them holds: there the graph alone decides.
         """
         nearest = int(np.argmax(signals.hybrid))
-        if signals.held[nearest] < self._settings.rank.nearest_first or not scores[nearest]:
+        if signals.held(np.array([nearest]))[0] < self._settings.rank.nearest_first or not scores[nearest]:
             return scores
         placed = scores / 2
         placed[nearest] += 0.5
@@ -119,6 +125,17 @@ class HippoRoute:
                 return Seed(name, weight, f"fact: {candidate.scored.fact.text}")
         stated = next(c for c in kept if entity in c.evidence)
         return Seed(name, weight, f"same sentence as: {stated.scored.fact.text}")
+
+
+def page_rank(walk: Walk, settings: PprSettings) -> PageRank:
+    """The engine that the settings name, over this graph."""
+    match settings.engine:
+        case "igraph":
+            return IgraphPageRank(walk.adjacency, settings.damping)
+        case "linear":
+            return LinearPageRank(walk.adjacency, settings.damping, degree=walk.degree)
+        case "auto":
+            return LocalPageRank(walk.adjacency, settings.damping, degree=walk.degree)
 
 
 def edge_weights(settings: Settings) -> dict[EdgeKind, float]:

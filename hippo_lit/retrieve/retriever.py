@@ -205,7 +205,8 @@ class Retriever:
         eligible = np.flatnonzero(allowed & ~np.isnan(scores))
         order = eligible[best(scores[eligible], k)]
         lesson = signals.lesson
-        known = {name: self._corpus.by_paper(values) for name, values in self._computed(answer, signals)}
+        passages = [self.snapshot.passages_in(int(i)) for i in order]
+        known = self._known(answer, signals, passages)
         return tuple(
             RankedPaper(
                 paper=self.snapshot.paper(int(i)),
@@ -215,19 +216,27 @@ class Retriever:
                 graph_distance=int(lesson.distance[i]) if lesson.distance[i] >= 0 else None,
                 recency_score=float(lesson.recency[i]),
                 final_score=float(lesson.final[i]),
-                scores={name: float(values[i]) for name, values in known.items()},
+                scores={name: values[rank - 1] for name, values in known.items()},
             )
             for rank, i in enumerate(order, start=1)
         )
 
-    def _computed(self, answer: _Answer, signals: Signals) -> Iterator[tuple[str, Floats]]:
-        yield "bm25", signals.bm25
+    @staticmethod
+    def _known(answer: _Answer, signals: Signals, passages: Sequence[range]) -> dict[str, list[float]]:
+        """Of each paper, given by its passages, the best score by everything that this query computed."""
+        every = np.array([number for each in passages for number in each], dtype=np.int64)
+        starts = np.cumsum([0, *map(len, passages)])[:-1]
+        scores = {"bm25": signals.bm25[every]}
         for name in ("dense", "hybrid"):
             if name in vars(signals):
-                yield name, getattr(signals, name)
+                scores[name] = getattr(signals, name)[every]
         if answer.spread.ppr is not None:
-            yield "held", signals.held
-            yield "ppr", answer.spread.ppr
+            scores["held"] = signals.held(every)
+            scores["ppr"] = answer.spread.ppr[every]
+        return {
+            name: np.maximum.reduceat(values, starts).tolist() if len(starts) else []
+            for name, values in scores.items()
+        }
 
     def _explained(
         self, papers: tuple[RankedPaper, ...], answer: _Answer, signals: Signals
@@ -239,7 +248,7 @@ class Retriever:
         elif answer.spread.ppr is not None:
             from hippo_lit.retrieve.explain import Paths
 
-            paths = Paths(self.snapshot, self._hippo.adjacency, self._sources(answer, signals))
+            paths = Paths(self.snapshot, self._hippo.walk, self._sources(answer, signals))
             ways = [paths.to_paper(number) for number in numbers if number is not None]
         else:
             return papers

@@ -74,10 +74,9 @@ class Signals:
     def bm25(self) -> Floats:
         return self._corpus.bm25_index.scores(self.query)
 
-    @cached_property
-    def held(self) -> Floats:
-        """How much of what the query says each passage holds, in [0, 1]: see `BM25Index.held`."""
-        return self._corpus.bm25_index.held(self.query)
+    def held(self, passages: NDArray[np.integer]) -> Floats:
+        """How much of what the query says these passages hold, in [0, 1]: see `BM25Index.held`."""
+        return self._corpus.bm25_index.held(self.query, passages)
 
     @cached_property
     def query_to_passage(self) -> Vectors:

@@ -83,7 +83,7 @@ def runs_of(rows: NDArray[np.int64]) -> list[Piece]:
     return [Piece(int(source), start, start + n) for source, start, n in zip(*columns, strict=True)]
 
 
-def places(starts: Starts, rows: NDArray[Any]) -> NDArray[np.int64]:
+def places(starts: NDArray[Any], rows: NDArray[Any]) -> NDArray[np.int64]:
     """Where the elements of `rows` stand in the flat array, row after row."""
     first, counts = starts[rows], starts[rows + 1] - starts[rows]
     found: NDArray[np.int64] = np.arange(counts.sum()) + np.repeat(

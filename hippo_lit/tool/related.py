@@ -66,11 +66,10 @@ def _by_facts(snapshot: Snapshot, number: int) -> Iterator[Neighbour]:
     graph = snapshot.graph
     wanted = np.zeros(max(1, graph.n_entities), dtype=np.bool_)
     wanted[snapshot.fact_entities(number)] = True
-    statements = graph.statements
-    hits = np.flatnonzero(wanted[statements.indices])
-    sentences = np.searchsorted(statements.indptr, hits, side="right") - 1
+    hits = np.flatnonzero(wanted[graph.statement_entity])
+    sentences = np.searchsorted(graph.statement_start, hits, side="right") - 1
     passages = np.searchsorted(graph.sentence_start, sentences, side="right") - 1
-    pairs = snapshot.passage_paper[passages].astype(np.int64) * len(wanted) + statements.indices[hits]
+    pairs = snapshot.passage_paper[passages].astype(np.int64) * len(wanted) + graph.statement_entity[hits]
     papers, entities = np.divmod(np.unique(pairs), len(wanted))  # a pair counts once; sorted by paper
     spread = np.maximum(1, graph.spread[entities])
     scores = np.bincount(papers, 1.0 / spread, minlength=len(snapshot))

@@ -158,7 +158,6 @@ def contents(snapshot: Snapshot) -> dict[str, object]:
         str(key): sorted(name(e) for e in graph.link_entity[a:b])
         for key, a, b in zip(graph.link_keys, graph.link_start[:-1], graph.link_start[1:], strict=True)
     }
-    statements = graph.statements.tocsr()
     return {
         "papers": [snapshot.paper(number) for number in range(len(snapshot))],
         "ids": list(snapshot.paper_ids),
@@ -168,8 +167,8 @@ def contents(snapshot: Snapshot) -> dict[str, object]:
         "spread": {str(nodes[first + e]): int(n) for e, n in enumerate(graph.spread)},
         "links": links,
         "statements": [
-            sorted(name(e) for e in statements.indices[a:b])
-            for a, b in zip(statements.indptr[:-1], statements.indptr[1:], strict=True)
+            sorted(name(e) for e in graph.stating(sentence))
+            for sentence in range(graph.n_sentences)
         ],
         "facts": {
             (graph.fact(f), name(graph.fact_subject[f]), name(graph.fact_object[f])): sorted(

@@ -133,7 +133,7 @@ def test_facts_that_contradict_are_two() -> None:
 def test_a_sentence_holds_its_entities_and_those_of_the_title() -> None:
     graph = builder().build()
     names = [name.casefold() for name in graph.names]
-    rows = [{names[i] for i in graph.statements[s].indices} for s in range(graph.statements.shape[0])]
+    rows = [{names[i] for i in graph.stating(s)} for s in range(graph.n_sentences)]
     title = {"beta (film)", "beta"}
     assert rows == [{"alpha", "beta", "gamma"}, {"alpha", "gamma"}, {"alpha", "beta", "gamma"},
                     {"delta"} | title, set()]  # fmt: skip
@@ -171,10 +171,36 @@ def test_adjacency_is_the_weighted_sum_of_the_kinds() -> None:
     assert graph.adjacency({"citation": 3.0}).nnz == 2
 
 
+WEIGHTS: dict[EdgeKind, float] = {"mention": 1.0, "fact": 0.5, "citation": 3.0}
+
+
+def test_what_is_looked_up_is_what_a_search_of_all_finds() -> None:
+    graph = builder().build(citations=[(0, 1)])
+    for entity in range(graph.n_entities):
+        assert graph.naming(entity).tolist() == [
+            s for s in range(graph.n_sentences) if entity in graph.stating(s)
+        ]
+    fact = np.repeat(np.arange(graph.n_facts), np.diff(graph.fact_start))
+    for sentence in range(-graph.n_passages, int(graph.sentence_start[-1])):
+        places, facts = graph.facts_stated(sentence, sentence + 1)
+        assert places.tolist() == np.flatnonzero(graph.fact_sentence == sentence).tolist()
+        assert facts.tolist() == fact[places].tolist()
+    joined = list(zip(graph.fact_subject.tolist(), graph.fact_object.tolist(), strict=True))
+    for a in range(graph.n_entities):
+        for b in range(graph.n_entities):
+            expected = [i for i, pair in enumerate(joined) if pair in ((a, b), (b, a))]
+            assert graph.fact_between(a, b) == (expected[0] if expected else None)
+    for edges_of in graph.edges.values():
+        pairs = set(zip(edges_of.source.tolist(), edges_of.target.tolist(), strict=True))
+        for a in range(graph.n_passages + graph.n_entities):
+            for b in range(a + 1, graph.n_passages + graph.n_entities):
+                assert edges_of.joins(a, b) == ((a, b) in pairs)
+
+
 def read_back(graph: FactGraph, folder: Path) -> FactGraph:
     folder.mkdir()
     with ColumnWriter(folder) as out:
-        graph.write(out)
+        graph.write(out, WEIGHTS)
     return FactGraph.read(Columns(folder))
 
 
@@ -182,14 +208,21 @@ def test_columns_give_the_same_graph_back(tmp_path: Path) -> None:
     graph = builder().build(citations=[(0, 1)], synonyms=[(0, 2, 0.9)])
     again = read_back(graph, tmp_path / "g")
     for name in ("spread", "link_start", "link_entity", "sentence_start", "fact_subject", "fact_object",
-                 "fact_start", "fact_sentence"):  # fmt: skip
+                 "fact_start", "fact_sentence", "pair_order", "statement_start", "statement_entity",
+                 "stated_order", "stated_sentence",
+                 "naming_start", "naming_sentence"):  # fmt: skip
         np.testing.assert_array_equal(getattr(again, name), getattr(graph, name))
         assert getattr(again, name).dtype == getattr(graph, name).dtype
     for name in ("names", "link_keys", "fact_text"):
         assert list(getattr(again, name)) == list(getattr(graph, name))
     for kind in EDGE_KINDS:
         assert edges(again, kind) == edges(graph, kind)
-    assert (again.statements != graph.statements).nnz == 0
+    assert again.stored is not None
+    assert (again.walk(WEIGHTS).adjacency != graph.adjacency(WEIGHTS)).nnz == 0
+    assert again.walk(WEIGHTS).adjacency is again.stored.adjacency
+    assert again.walk(WEIGHTS).degree.tolist() == graph.adjacency(WEIGHTS).sum(axis=1).ravel().tolist()[0]
+    other = {"citation": 3.0}
+    assert (again.walk(other).adjacency != graph.adjacency(other)).nnz == 0
     assert again.n_passages == graph.n_passages
     empty = read_back(GraphBuilder().build(), tmp_path / "empty")
     assert (empty.n_passages, empty.n_entities, empty.n_facts) == (0, 0, 0)

@@ -88,9 +88,11 @@ def test_held_is_the_share_of_the_query_s_idf_that_a_document_holds() -> None:
     index = BM25Index.build(["a b", "a", "c", ""])
     rare, common = math.log(3.5 / 1.5 + 1), math.log(2.5 / 2.5 + 1)  # in one and in two documents of four
     expected = [1.0, common / (common + rare), 0.0, 0.0]
-    assert index.held("a b b unknown").tolist() == pytest.approx(expected)  # repetition counts once
-    assert index.held("unknown").tolist() == index.held("").tolist() == [0.0] * 4
-    assert BM25Index.build([]).held("a").tolist() == []
+    assert index.held("a b b unknown", np.arange(4)).tolist() == pytest.approx(
+        expected
+    )  # repetition counts once
+    assert index.held("unknown", np.arange(4)).tolist() == index.held("", np.arange(4)).tolist() == [0.0] * 4
+    assert BM25Index.build([]).held("a", np.arange(0)).tolist() == []
 
 
 def test_parameters_change_the_score_as_the_formula_says() -> None:

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from tiny import COSINES, FOUND, Angles, four_papers, settings
 
 from hippo_lit.config import Settings
+from hippo_lit.graph.factgraph import Walk
 from hippo_lit.graph.ppr import IgraphPageRank
+from hippo_lit.retrieve import explain
 from hippo_lit.retrieve.explain import MAX_STEPS, Paths
 from hippo_lit.retrieve.hippo import HippoRoute, Spread, edge_weights
 from hippo_lit.retrieve.signals import Corpus, Signals
@@ -164,7 +167,7 @@ def test_an_index_without_facts(tmp_path: Path) -> None:
 
 def paths(made: Snapshot, *seeds: str) -> Paths:
     numbers = [made.graph.n_passages + list(made.graph.names).index(name) for name in seeds]
-    return Paths(made, made.graph.adjacency(edge_weights(settings())), numbers)
+    return Paths(made, made.graph.walk(edge_weights(settings())), numbers)
 
 
 def test_the_way_from_a_seed_to_a_paper(four: Snapshot) -> None:
@@ -184,7 +187,7 @@ def test_a_step_along_a_fact_says_which(tmp_path: Path) -> None:
         "Alpha": Extraction((), (Fact("Alpha", "likes", "Omega Point"),), (0,)),
         "Gamma": Extraction((), (Fact("Omega Point", "is", "Gamma"),), (0,)),
     })  # fmt: skip
-    way = Paths(made, made.graph.adjacency({"fact": 1.0, "mention": 0.01}),
+    way = Paths(made, made.graph.walk({"fact": 1.0, "mention": 0.01}),
                 [made.graph.n_passages + list(made.graph.names).index("Alpha")])  # fmt: skip
     c = made.find("c")
     assert c is not None
@@ -209,7 +212,7 @@ def test_where_no_entity_seeds_the_nearest_passages_lead_on(tmp_path: Path) -> N
     a, z = made.find("a"), made.find("z")
     assert a is not None
     assert z is not None
-    ways = Paths(made, made.graph.adjacency(edge_weights(settings())), [a])
+    ways = Paths(made, made.graph.walk(edge_weights(settings())), [a])
     assert ways.to_paper(z) == (Step("a", "citation", "z"),)
     assert ways.to_paper(a) == ()
 
@@ -224,3 +227,55 @@ def test_no_way(four: Snapshot, tmp_path: Path) -> None:
                        found={"Alpha": Extraction((Mention("Alpha", 0),))})  # fmt: skip
     lengths = [len(paths(made, "Alpha").to_paper(number)) for number in range(len(made))]
     assert lengths == [1, 2, 3, MAX_STEPS, 0, 0, 0, 0, 0]
+
+
+def ways_in(made: Snapshot, adjacency: np.ndarray, seeds: Sequence[int]) -> Paths:
+    """Ways through a graph of our own over the nodes of `made`."""
+    size = made.graph.n_passages + made.graph.n_entities
+    whole = np.zeros((size, size))
+    whole[: len(adjacency), : len(adjacency)] = adjacency
+    return Paths(made, Walk({}, sparse.csr_matrix(whole), whole.sum(axis=1)), seeds)
+
+
+def nodes_of(way: Sequence[Step]) -> list[str]:
+    return [way[0].source, *(step.target for step in way)] if way else []
+
+
+def test_the_most_probable_way_is_shown_and_not_the_shortest(four: Snapshot) -> None:
+    # From 4 to passage 0: at once, with a share of 1/100; by 5 and 6, with 99/100 · 1/2 · 1/2.
+    adjacency = np.zeros((7, 7))
+    for a, b, weight in ((0, 4, 1), (4, 5, 99), (5, 6, 99), (6, 0, 99)):
+        adjacency[a, b] = adjacency[b, a] = weight
+    name = [four.graph.names[entity] for entity in range(3)]
+    assert nodes_of(ways_in(four, adjacency, [4]).to_paper(0)) == [*name, "a"]
+    adjacency[0, 4] = adjacency[4, 0] = 99  # 1/2 now, and the way round 1/8
+    assert nodes_of(ways_in(four, adjacency, [4]).to_paper(0)) == [name[0], "a"]
+
+
+def test_a_way_begins_at_the_seed_that_leads_on_best(four: Snapshot) -> None:
+    adjacency = np.zeros((7, 7))
+    for a, b, weight in ((4, 0, 1), (4, 1, 9), (5, 0, 1), (6, 0, 1), (6, 2, 1)):
+        adjacency[a, b] = adjacency[b, a] = weight
+    assert nodes_of(ways_in(four, adjacency, [4, 5, 6]).to_paper(0))[0] == four.graph.names[1]
+    assert ways_in(four, adjacency, []).to_paper(0) == ()
+    assert ways_in(four, adjacency, [0, 4]).to_paper(0) == ()  # it is a seed itself
+
+
+def test_ways_are_not_searched_on_from_a_hub(four: Snapshot, monkeypatch: pytest.MonkeyPatch) -> None:
+    adjacency = np.zeros((7, 7))
+    for a, b in ((4, 5), (5, 6), (6, 3), (3, 0), (5, 1), (5, 2)):
+        adjacency[a, b] = adjacency[b, a] = 1
+    assert len(ways_in(four, adjacency, [4]).to_paper(0)) == 4
+    monkeypatch.setattr(explain, "_HUB", 3)  # node 5 has four edges: only a seed leads on from there
+    assert ways_in(four, adjacency, [4]).to_paper(0) == ()
+    assert len(ways_in(four, adjacency, [4]).to_paper(3)) == 3  # both searches end there
+    assert len(ways_in(four, adjacency, [5]).to_paper(0)) == 3
+
+
+@pytest.mark.parametrize("engine", ["auto", "linear"])
+def test_every_engine_gives_the_same_scores(four: Snapshot, engine: str) -> None:
+    spread = run(four, Keeping("Alpha likes Beta"), settings(ppr={"engine": engine}))
+    reference = run(four, Keeping("Alpha likes Beta"), settings(ppr={"engine": "igraph"}))
+    assert spread.ppr is not None
+    assert reference.ppr is not None
+    np.testing.assert_allclose(spread.ppr, reference.ppr, atol=1e-7)

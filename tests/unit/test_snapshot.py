@@ -6,6 +6,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tiny import PAPERS, Angles, Scripted, four_papers, settings, snapshot
 
@@ -96,3 +97,11 @@ def test_an_open_state_outlives_its_files(tmp_path: Path) -> None:
     assert made.lexical.scores("kraków")[1] > 0
     assert made.graph.named("krakow")
     assert made.citations.edge_count == 0
+
+
+def test_passages_that_no_paper_can_have_are_damage(tmp_path: Path) -> None:
+    made = four_papers(tmp_path)
+    assert [list(made.passages_in(paper)) for paper in range(4)] == [[0], [1], [2], [3]]
+    made.first_passage = np.array([0, 1, 2, 3, 2**62])
+    with pytest.raises(IndexCorruptError, match="paper 3 has passages"):
+        made.passages_in(3)
