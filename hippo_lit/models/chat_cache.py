@@ -110,6 +110,7 @@ class CachedChat:
     def _pay(self, key: str, ask: Callable[[], Reply]) -> Reply:
         if (unkept := self._unkept) is not None:
             raise type(unkept)(unkept.message, **unkept.fields)
+        self._cache.expect_reply()
         reply = ask()
         if reply.finish_reason not in CUT_OFF:
             try:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from hippo_lit.errors import ChatModelError
+from hippo_lit.errors import ChatModelError, StoreError
 from hippo_lit.llm.parallel import map_bounded
 from hippo_lit.models.chat import OpenAIChat
 from hippo_lit.models.chat_cache import CachedChat
@@ -165,6 +166,15 @@ def test_a_cache_that_cannot_be_written_still_answers(cache: Cache) -> None:
 
 
 # Usage
+
+
+def test_nothing_is_paid_for_that_cannot_be_kept(tmp_path: Path) -> None:
+    chat = FakeChatModel(["never asked"])
+    with Cache(tmp_path / "c.db") as cache:
+        cache._db.execute("PRAGMA query_only = ON")
+        with pytest.raises(StoreError, match="readonly"):
+            CachedChat(chat, cache).complete(ASK)
+    assert not chat.calls
 
 
 def test_usage_is_counted_per_stage_even_of_failures() -> None:
