@@ -1,6 +1,7 @@
 """How long things take here: indexing the mock corpus, a search beyond embedding the query, --help.
 
     .venv/bin/python benchmarks/speed.py [--passages 2000] [--json]
+    .venv/bin/python benchmarks/speed.py --indexing 500      # what each choice adds to embedding the passages
 
 Searches run over papers made of the mock corpus's own sentences, shuffled (seed 0), without weights, so
 that only our own work is timed: `hash` vectors, facts by rules. Figures are medians; these machines are
@@ -18,6 +19,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+
+from datasets import load
 
 from hippo_lit import HippoLit, Paper, build_corpus, load_settings
 from hippo_lit.sentences import split_sentences
@@ -66,11 +69,42 @@ def search(passages: int) -> dict[str, float]:
         }
 
 
+CHOICES = {
+    "dense alone": ["extract.kind=none"],
+    "facts by simple rules": ["extract.kind=simple"],
+    "default: facts by spaCy, sentence vectors averaged": [],
+    "a vector for each fact": ["graph.fact_vectors=fact"],
+    "synonyms by embedding the names": ["graph.synonyms=embedding"],
+}
+
+
+def indexing(passages: int) -> dict[str, float]:
+    """Processor seconds of an index of so many passages of MuSiQue, by choice."""
+    papers, found = load("musique").papers[: passages + 20], {}
+    for name, overrides in CHOICES.items():
+        settings = load_settings(None, overrides)
+        with tempfile.TemporaryDirectory() as folder, HippoLit.open(folder, settings) as lit:
+            lit.add(papers[passages:])  # loads the models
+            began = time.process_time()
+            lit.add(papers[:passages])
+            found[name] = time.process_time() - began
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--passages", type=int, default=2000)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--indexing", type=int, metavar="PASSAGES", help="only compare ways to index so many")
     options = parser.parse_args()
+    if options.indexing:
+        found = indexing(options.indexing)
+        if options.json:
+            print(json.dumps(found, indent=2))
+        else:
+            for name, value in found.items():
+                print(f"{name:<52}{value:8.1f} s{value / found['dense alone']:7.2f} x")
+        return
     help_command = [sys.executable, "-m", "hippo_lit.cli", "--help"]
     figures = {
         "help_s": seconds(lambda: subprocess.run(help_command, check=True, capture_output=True), 5),
