@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -35,9 +35,9 @@ class _Reached:
     behind: _Reached | None = None
 
     @classmethod
-    def at(cls, nodes: Iterable[int]) -> _Reached:
-        unique = np.unique(np.fromiter(nodes, dtype=np.int64))
-        return cls(unique, np.ones(len(unique)), unique)
+    def at(cls, chances: Mapping[int, float]) -> _Reached:
+        nodes = np.array(sorted(chances), dtype=np.int64)
+        return cls(nodes, np.array([chances[node] for node in nodes.tolist()]), nodes)
 
     def way(self, node: int) -> list[int]:
         """From this node to where the search began."""
@@ -46,14 +46,15 @@ class _Reached:
 
 
 class Paths:
-    """Ways from the seeds of one query, given as nodes, through the graph.
+    """Ways from the seeds of one query, nodes with what each weighs, through the graph.
 
-    A way is as probable as a walk that takes it: the product, over its edges, of their shares of the weight
-    at the nodes they leave. The most probable of at most three edges is shown; of four where there is none.
-    What is searched are the edges around the seeds and around the paper, however large the graph.
+    A way is as probable as a walk that takes it: the weight of its seed times the product, over its edges, of
+    their shares of the weight at the nodes they leave. The most probable of at most three edges is shown; of
+    four where there is none. What is searched are the edges around the seeds and around
+    the paper, however large the graph.
     """
 
-    def __init__(self, snapshot: Snapshot, walk: Walk, seeds: Iterable[int]) -> None:
+    def __init__(self, snapshot: Snapshot, walk: Walk, seeds: Mapping[int, float]) -> None:
         self._snapshot = snapshot
         self._graph: FactGraph = snapshot.graph
         self._adjacency, self._degree = walk.adjacency, walk.degree
@@ -65,7 +66,7 @@ class Paths:
         passages = [node for node in self._snapshot.passages_in(paper) if node not in seeds]
         if not passages or not seeds:
             return ()
-        target = _Reached.at(passages)
+        target = _Reached.at(dict.fromkeys(passages, 1.0))
         near = self._spread(target, back=True)
         short = [self._met(self._around, each) for each in (target, near, self._far(near, self._around))]
         best = max(filter(None, short), key=lambda way: way[0], default=None)

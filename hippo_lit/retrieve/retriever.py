@@ -254,11 +254,14 @@ class Retriever:
             return papers
         return tuple(replace(ranked, path=way) for ranked, way in zip(papers, ways, strict=True))
 
-    def _sources(self, answer: _Answer, signals: Signals) -> list[int]:
-        """The nodes rank spread from: the seed entities or, where none seeds, the nearest passages."""
+    def _sources(self, answer: _Answer, signals: Signals) -> dict[int, float]:
+        """The nodes rank spread from, and their weights: the seed entities or, where none seeds, the nearest
+        passages.
+        """
         first_entity = self.snapshot.graph.n_passages
-        entities = [first_entity + entity for entity in answer.spread.entity_seeds]
-        return entities or best(signals.hybrid, _NEAREST).tolist()
+        if seeds := answer.spread.entity_seeds:
+            return {first_entity + entity: weight for entity, weight in seeds.items()}
+        return {int(passage): float(signals.hybrid[passage]) for passage in best(signals.hybrid, _NEAREST)}
 
     def _citation_way(self, signals: Signals, number: int) -> tuple[Step, ...]:
         distance = signals.lesson.distance

@@ -88,8 +88,8 @@ def test_prior_art_without_a_model(cli: Cli, fact_index: Path) -> None:
     result = cli("prior-art", "Alpha extends Beta.", "--index", fact_index, *HASH, "--set", "llm.kind=none")
     assert result.stdout.startswith("No verdict: no chat model judged the papers")
     assert "“Alpha extends Beta.”" in result.stdout
-    empty = cli("prior-art", " ", "--index", fact_index, *HASH, "--set", "llm.kind=none", code=3)
-    assert "the hypothesis is empty" in empty.stderr
+    empty = cli("prior-art", " ", "--index", fact_index, *HASH, "--set", "llm.kind=none", code=2)
+    assert "it is empty; write what you are looking for" in empty.stderr
 
 
 @pytest.mark.parametrize("command", ["ask", "prior-art"])

@@ -167,7 +167,7 @@ def test_an_index_without_facts(tmp_path: Path) -> None:
 
 def paths(made: Snapshot, *seeds: str) -> Paths:
     numbers = [made.graph.n_passages + list(made.graph.names).index(name) for name in seeds]
-    return Paths(made, made.graph.walk(edge_weights(settings())), numbers)
+    return Paths(made, made.graph.walk(edge_weights(settings())), dict.fromkeys(numbers, 1.0))
 
 
 def test_the_way_from_a_seed_to_a_paper(four: Snapshot) -> None:
@@ -188,7 +188,7 @@ def test_a_step_along_a_fact_says_which(tmp_path: Path) -> None:
         "Gamma": Extraction((), (Fact("Omega Point", "is", "Gamma"),), (0,)),
     })  # fmt: skip
     way = Paths(made, made.graph.walk({"fact": 1.0, "mention": 0.01}),
-                [made.graph.n_passages + list(made.graph.names).index("Alpha")])  # fmt: skip
+                {made.graph.n_passages + list(made.graph.names).index("Alpha"): 1.0})  # fmt: skip
     c = made.find("c")
     assert c is not None
     kinds = [(step.kind, step.detail) for step in way.to_paper(c)]
@@ -212,9 +212,25 @@ def test_where_no_entity_seeds_the_nearest_passages_lead_on(tmp_path: Path) -> N
     a, z = made.find("a"), made.find("z")
     assert a is not None
     assert z is not None
-    ways = Paths(made, made.graph.walk(edge_weights(settings())), [a])
+    ways = Paths(made, made.graph.walk(edge_weights(settings())), {a: 1.0})
     assert ways.to_paper(z) == (Step("a", "citation", "z"),)
     assert ways.to_paper(a) == ()
+
+
+def test_a_way_is_as_probable_as_its_seed(four: Snapshot) -> None:
+    # 4 and 5 both lead to passage 0, 4 with all of its weight and 5 with half of it.
+    adjacency = np.zeros((7, 7))
+    for a, b in ((4, 0), (5, 0), (5, 6)):
+        adjacency[a, b] = adjacency[b, a] = 1.0
+    size = four.graph.n_passages + four.graph.n_entities
+    whole = np.zeros((size, size))
+    whole[:7, :7] = adjacency
+    walk = Walk({}, sparse.csr_matrix(whole), whole.sum(axis=1))
+    starts = [
+        Paths(four, walk, seeds).to_paper(0)[0].source for seeds in ({4: 1.0, 5: 1.5}, {4: 1.0, 5: 2.5})
+    ]
+    n = four.graph.n_passages
+    assert starts == [four.graph.names[4 - n], four.graph.names[5 - n]]
 
 
 def test_no_way(four: Snapshot, tmp_path: Path) -> None:
@@ -234,7 +250,7 @@ def ways_in(made: Snapshot, adjacency: np.ndarray, seeds: Sequence[int]) -> Path
     size = made.graph.n_passages + made.graph.n_entities
     whole = np.zeros((size, size))
     whole[: len(adjacency), : len(adjacency)] = adjacency
-    return Paths(made, Walk({}, sparse.csr_matrix(whole), whole.sum(axis=1)), seeds)
+    return Paths(made, Walk({}, sparse.csr_matrix(whole), whole.sum(axis=1)), dict.fromkeys(seeds, 1.0))
 
 
 def nodes_of(way: Sequence[Step]) -> list[str]:

@@ -63,7 +63,7 @@ def test_no_index_is_not_found_and_not_made(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_a_file_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StoreError, match="cannot open the index at"):
+    with pytest.raises(StoreError, match="is a file: name a folder"):
         Store.open(tmp_path / "file", create=True)
 
 
