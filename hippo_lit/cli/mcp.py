@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from hippo_lit.cli.options import Config, IndexFolder, Overrides, read_settings
+from hippo_lit.cli.options import Config, IndexFolder, MetricsFile, Overrides, read_settings
 from hippo_lit.cli.output import say
 
 _AllowWrite = Annotated[
@@ -31,10 +31,7 @@ def mcp(
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port (http); 0: a free one.")] = 8765,
     allowed_host: _AllowedHost = None,
     allow_write: _AllowWrite = False,
-    metrics_log: Annotated[
-        str | None,
-        typer.Option("--metrics-log", metavar="FILE", help="Append what each call took and found, as JSONL."),
-    ] = None,
+    metrics_log: MetricsFile = None,
     config: Config = None,
     overrides: Overrides = None,
 ) -> None:

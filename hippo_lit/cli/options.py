@@ -63,6 +63,10 @@ MaxCost = Annotated[
         "--max-cost-usd", min=0.0, metavar="X", help="Stop asking it before this cost; needs its prices."
     ),
 ]
+MetricsFile = Annotated[
+    str | None,
+    typer.Option("--metrics-log", metavar="FILE", help="Append what was found and took, as JSONL."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 

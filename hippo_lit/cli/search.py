@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -22,6 +23,7 @@ from hippo_lit.cli.options import (
     AsJson,
     Config,
     IndexFolder,
+    MetricsFile,
     Overrides,
     not_empty,
     read_settings,
@@ -51,6 +53,7 @@ def search(
     only: Only = None,
     exclude: Exclude = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show why each paper was found.")] = False,
+    metrics_log: MetricsFile = None,
     config: Config = None,
     overrides: Overrides = None,
     as_json: AsJson = False,
@@ -63,12 +66,16 @@ def search(
     and the citations are followed through. --json prints the whole result, explanations included.
     """
     from hippo_lit.api import HippoLit
+    from hippo_lit.tool.metrics import MetricsLog, measured
 
     filters = filters_from(
         year, author, venue, source, open_access, has_abstract, no_retracted, only, exclude
     )
     settings = read_settings(config, overrides)
-    with HippoLit.open(folder, settings, create=False, read_only=True) as lit:
+    with ExitStack() as open_until_the_end:
+        enter = open_until_the_end.enter_context
+        metrics = enter(MetricsLog(metrics_log)) if metrics_log else None
+        lit = enter(HippoLit.open(folder, settings, create=False, read_only=True))
         result = lit.retrieve(
             query,
             k,
@@ -76,6 +83,8 @@ def search(
             filters=filters,
             explain=explain or as_json,  # the ways through the graph take time to find
         )
+        if metrics is not None:
+            metrics.write(measured(result))
     say_without_effect(folder, overrides)
     if as_json:
         from hippo_lit.render import to_json

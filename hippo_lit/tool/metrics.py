@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hippo_lit.storage.disk import reporting
+from hippo_lit.types import RetrievalResult
 
 _LOG = logging.getLogger(__name__)
 
@@ -49,3 +50,19 @@ class MetricsLog:
 
     def __exit__(self, *_raised: object) -> None:
         self.close()
+
+
+def measured(found: RetrievalResult) -> dict[str, Any]:
+    """What a run logs of a query; the query itself stays out of logs."""
+    metrics = found.metrics
+    return {
+        "mode": found.mode,
+        "route": found.route,
+        "degraded": found.degraded,
+        "hits": metrics.hits,
+        "mean_score": metrics.mean_score,
+        "top_score": metrics.top_score,
+        "wall_time_s": metrics.wall_time_s,
+        "stages_s": dict(found.trace.seconds),
+        "state": found.trace.snapshot,
+    }

@@ -18,10 +18,10 @@ from hippo_lit.tool.arguments import CorpusInfo, GetPaper, RelatedPapers, Search
 from hippo_lit.tool.definition import Outcome
 from hippo_lit.tool.failures import tool_error
 from hippo_lit.tool.fit import entry_text, fit_entries, fit_entry, safe
+from hippo_lit.tool.metrics import measured
 from hippo_lit.tool.papers import facts_of, paper_entry
 from hippo_lit.tool.related import neighbour_entry, neighbours
 from hippo_lit.tool.results import CorpusResult, PaperEntry, RelatedResult, SearchResult
-from hippo_lit.types import RetrievalResult
 
 FRAME = 100  # tokens for what stands around the papers of a result: keys, a note, a cursor
 _NOTE_CHARS = 200
@@ -39,7 +39,7 @@ def search_papers(lit: HippoLit, asked: SearchPapers, _progress: Progress) -> Ou
     papers = fit_entries(entries, asked.max_tokens - FRAME)
     noted = notes(found.degraded, found.reason, len(entries) - len(papers))
     result = SearchResult.model_validate({"papers": papers} | noted)
-    return Outcome(result, listing(papers, noted), _measured(found))
+    return Outcome(result, listing(papers, noted), measured(found))
 
 
 def get_paper(lit: HippoLit, asked: GetPaper, _progress: Progress) -> Outcome:
@@ -114,22 +114,6 @@ def listing(entries: Sequence[Mapping[str, Any]], noted: Mapping[str, Any]) -> s
 
 def _lines(values: Mapping[str, Any]) -> list[str]:
     return [f"{name}: {str(value).lower() if value is True else value}" for name, value in values.items()]
-
-
-def _measured(found: RetrievalResult) -> dict[str, Any]:
-    """What a run logs of a query; the query itself stays out of logs."""
-    metrics = found.metrics
-    return {
-        "mode": found.mode,
-        "route": found.route,
-        "degraded": found.degraded,
-        "hits": metrics.hits,
-        "mean_score": metrics.mean_score,
-        "top_score": metrics.top_score,
-        "wall_time_s": metrics.wall_time_s,
-        "stages_s": dict(found.trace.seconds),
-        "state": found.trace.snapshot,
-    }
 
 
 def _offset(cursor: str | None, state: str) -> int:

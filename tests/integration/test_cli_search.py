@@ -35,6 +35,16 @@ def test_k_and_mode(cli: Cli, mock_index: Path) -> None:
         assert [paper["rank"] for paper in told["papers"]] == [1, 2, 3]
 
 
+def test_what_was_found_is_logged_and_not_what_was_asked(cli: Cli, mock_index: Path) -> None:
+    for mode in ("bm25", "hippo"):
+        cli("search", "sparse", "--index", mock_index, "--mode", mode, "--metrics-log", "m.jsonl", *QUICK)
+    text = Path("m.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [line["mode"] for line in lines] == ["bm25", "hippo"]
+    assert all(line["hits"] == 10 and line["top_score"] >= line["mean_score"] > 0 for line in lines)
+    assert "sparse" not in text
+
+
 def test_explain_shows_facts_seeds_ways_and_times(cli: Cli, fact_index: Path) -> None:
     shown = cli("search", "What does Alpha extend?", "--index", fact_index, "--explain", *HASH).stdout
     assert re.search(r"^\+ 0\.\d\d +Alpha — extends — Beta \[a1\]$", shown, re.MULTILINE)
