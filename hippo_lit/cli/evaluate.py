@@ -30,8 +30,8 @@ _Dataset = Annotated[
     str,
     typer.Argument(
         metavar="DATASET",
-        help="The word mock, a BEIR folder, a folder with topics* and qrels*, HippoRAG's NAME.json, or a"
-        " JSONL file of queries.",
+        help="The word mock, a BEIR folder, a folder with topics* and qrels*, HippoRAG's NAME.json, a JSONL"
+        " file of queries: id, text, gold; also tags, leave_out, year, gold_facts, answers, split.",
         show_default=False,
     ),
 ]
@@ -72,7 +72,8 @@ _Sweep = Annotated[
     typer.Option(
         "--sweep",
         metavar="KEY=A,B,…",
-        help="Also with each of these values: ppr.damping=0.3,0.5,0.7; repeated: every combination.",
+        help="Also with these values: ppr.damping=0.3,0.5 (the plain row has the one in use); repeated: all"
+        " combinations.",
     ),
 ]
 _Baseline = Annotated[
@@ -93,8 +94,7 @@ _Store = Annotated[
         "--store",
         envvar="HIPPO_LIT_EVAL_STORE",
         metavar="DIR",
-        help="Keep indexes and vectors here, so that the next run is quick; else they are temporary, or with"
-        " --out in its folder.",
+        help="Keep indexes and vectors here for the next run; else they are temporary, or in --out's folder.",
     ),
 ]
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 DEFAULT = ("nDCG@10", "R@5", "R@100", "RR@10")
 CURVE = (1, 2, 3, 5, 10, 20, 50, 100)
+MOST = 999_999
+"""The deepest cutoff."""
 _HIPPO = re.compile(r"HippoRecall@([1-9]\d{0,5})")
 _CUTOFF = re.compile(r"@(\d+)")
 OF_ANSWERS: Mapping[str, Callable[[str, Sequence[str]], float]] = {"EM": exact_match, "F1": token_f1}
@@ -136,6 +138,9 @@ def _parsed(name: str) -> Measure:
             package="ir-measures",
             extra="eval",
         ) from error
+    # ir-measures takes a cutoff of 0, and then ends the process.
+    if not all(1 <= int(cutoff) <= MOST for cutoff in _CUTOFF.findall(name)):
+        raise ConfigError(f"the cutoff of {name!r} must be from 1 to {MOST:,}", key="measures")
     try:
         return ir_measures.parse_measure(name)
     except (NameError, ValueError) as error:

@@ -9,6 +9,7 @@ that the papers do not say.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,10 @@ from hippo_lit.types import Fact, Paper
 
 CORPUS_NAMES = ("papers.jsonl", "corpus.jsonl", "corpus.jsonl.gz", "papers.json", "papers.bib", "papers.ris")
 QUERIES = "queries.jsonl"
+_ID, _TEXT = ("id", "_id", "query_id"), ("text", "query", "question")
+_REST = ("gold", "tags", "leave_out", "year", "gold_facts", "answers", "split")
+READ = frozenset((*_ID, *_TEXT, *_REST, "why"))
+"""The fields of a query; "why" is for people."""
 
 
 def mock_dataset() -> Dataset:
@@ -64,8 +69,12 @@ def queries_from(
 ) -> tuple[list[Query], list[str]]:
     """Queries, and notes on their gold. Raises DataError."""
     finder = GoldFinder(papers)
-    queries = [_query(record, finder, path, line) for line, record in records]
-    return unique(queries, path), finder.notes
+    queries, unread = [], Counter[str]()
+    for line, record in records:
+        queries.append(_query(record, finder, path, line))
+        unread.update(key for key in record if key not in READ)
+    notes = [f'the field "{clean(key)[:40]}" of {count} is not read' for key, count in unread.most_common(5)]
+    return unique(queries, path), finder.notes + notes
 
 
 def unique(queries: list[Query], path: Path) -> list[Query]:
@@ -81,14 +90,14 @@ def unique(queries: list[Query], path: Path) -> list[Query]:
 
 
 def _query(record: Mapping[str, Any], finder: GoldFinder, path: Path, line: int) -> Query:
-    query_id = text_in(record, ("id", "_id", "query_id"), path, line)
+    query_id = text_in(record, _ID, path, line)
     gold: dict[str, int] = {}
     for reference, grade in _grades(record.get("gold"), path, line).items():
         for paper in finder.find(reference, query_id):
             gold[paper] = max(grade, gold.get(paper, 0))
     return Query(
         query_id,
-        text_in(record, ("text", "query", "question"), path, line),
+        text_in(record, _TEXT, path, line),
         gold,
         _texts(record, "tags", path, line),
         _texts(record, "leave_out", path, line),

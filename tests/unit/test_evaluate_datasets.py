@@ -225,6 +225,16 @@ def test_a_malformed_query_names_file_and_line(tmp_path: Path, record: object, m
         load_dataset(str(write(tmp_path / "q.jsonl", record)))
 
 
+def test_fields_that_are_not_read_are_told(tmp_path: Path) -> None:
+    write(tmp_path / "papers.jsonl", {"id": "a", "title": "A"})
+    queries = write(
+        tmp_path / "queries.jsonl",
+        {"id": "1", "text": "x", "gold": ["a"], "exclude": ["a"]},
+        {"id": "2", "text": "y", "gold": ["a"], "exclude": ["a"], "why": "for people"},
+    )
+    assert load_dataset(str(queries)).notes == ('the field "exclude" of 2 is not read',)
+
+
 def test_files_that_are_no_set(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="there is no data set 'nowhere': give the word mock"):
         load_dataset("nowhere")
