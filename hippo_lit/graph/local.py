@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 TOLERANCE = 1e-4
 SMALL = 1_000_000
 """Directed edges up to which a pass over the whole graph costs no more than finding a part of it."""
-_MOST = 0.4  # of the graph's edges in the part, above which all of it is quicker
+_MOST = 0.2  # of the graph's edges in the part, above which all of it is quicker
 _PASSES = 4  # over a part before it grows again
 _ROUNDS = 100  # a guard: about ten are needed
 
