@@ -6,7 +6,7 @@ changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from hippo_lit.graph.synonyms import Pairs, by_embedding, by_spelling
 from hippo_lit.lexical.bm25 import BM25Index, index_texts
 from hippo_lit.lexical.citations import CitationRows, citation_rows, resolved
 from hippo_lit.protocols import PartEmbedder, Vectors
+from hippo_lit.similarity import codes
 from hippo_lit.snapshot import BM25, COLUMNS, FORMAT, LEXICAL, PARTS, Snapshot
 from hippo_lit.storage.columns import ColumnWriter
 from hippo_lit.storage.packed import Packed
@@ -31,6 +32,9 @@ from hippo_lit.storage.postings import merged
 from hippo_lit.storage.ragged import Piece, inner, joined, owners
 from hippo_lit.tokenizers import Tokenizer
 from hippo_lit.types import Paper
+
+Blocks = Sequence[NDArray[np.floating]]
+_CODED_AT_ONCE = 10_000  # rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,12 +212,10 @@ def write(
         columns.array("first_passage", parts.first_passage)
         passages = np.diff(parts.first_passage)
         columns.array("passage_paper", np.repeat(np.arange(len(parts), dtype=np.int32), passages))
-        for name, dtype in (("passage_vectors", np.float32), ("sentence_vectors", np.float16)):
-            blocks = getattr(parts, name)
-            shape = (sum(map(len, blocks)), blocks[0].shape[1])
-            columns.pieces(name, blocks, shape, dtype)
+        _write_vectors(columns, "passage", parts.passage_vectors)
+        _write_coded(columns, "sentence", parts.sentence_vectors)
         if made.fact_vectors is not None:
-            columns.array("fact_vectors", made.fact_vectors.astype(np.float16))
+            _write_coded(columns, "fact", [made.fact_vectors])
         rows = made.citations
         named = {"cites": rows.cites, "cited_by": rows.cited_by, "citation_touching": rows.touching}
         for name, (start, neighbours) in named.items():
@@ -224,3 +226,27 @@ def write(
         corpus.write(columns, parts, made.kept)
     for index, name in zip(words, (LEXICAL, BM25), strict=True):
         index.save(target / name)
+
+
+def _write_vectors(
+    columns: ColumnWriter, of: str, blocks: Blocks, dtype: Any = np.float32
+) -> tuple[int, ...]:
+    shape = (sum(map(len, blocks)), blocks[0].shape[1])
+    columns.pieces(f"{of}_vectors", blocks, shape, dtype)
+    return shape
+
+
+def _write_coded(columns: ColumnWriter, of: str, blocks: Blocks) -> None:
+    """Vectors as halves, and the codes of these."""
+    shape = _write_vectors(columns, of, blocks, np.float16)
+    units = [np.zeros(0, dtype=np.float32)]
+
+    def numbers() -> Iterator[NDArray[np.int8]]:
+        for block in blocks:
+            for start in range(0, len(block), _CODED_AT_ONCE):
+                made = codes(block[start : start + _CODED_AT_ONCE].astype(np.float16))
+                units.append(made.unit)
+                yield made.numbers
+
+    columns.pieces(f"{of}_codes", numbers(), shape, np.int8)
+    columns.array(f"{of}_units", np.concatenate(units))

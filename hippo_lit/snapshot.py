@@ -19,6 +19,7 @@ from hippo_lit.lexical.citations import CitationGraph, CitationRows
 from hippo_lit.passages import passages_of
 from hippo_lit.protocols import Vectors
 from hippo_lit.sentences import split_sentences
+from hippo_lit.similarity import Codes
 from hippo_lit.storage.columns import Columns
 from hippo_lit.storage.disk import ADVICE_REBUILD
 from hippo_lit.storage.payload import paper_from_json
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 Halves = NDArray[np.float16]
 
-FORMAT = 8
+FORMAT = 9
 COLUMNS, LEXICAL, BM25 = "columns", "lexical", "bm25"
 PARTS = "parts"
 """What only the next indexing run reads: see `corpus`."""
@@ -137,6 +138,18 @@ class Snapshot:
     def fact_vectors(self) -> Halves | None:
         """As sentences, one row a fact; None where facts are scored by the sentences that state them."""
         return self.columns.array("fact_vectors") if "fact_vectors" in self.columns else None
+
+    @cached_property
+    def sentence_codes(self) -> Codes:
+        return self._codes("sentence")
+
+    @cached_property
+    def fact_codes(self) -> Codes:
+        """Of `fact_vectors`, where these are there."""
+        return self._codes("fact")
+
+    def _codes(self, of: str) -> Codes:
+        return Codes(self.columns.array(f"{of}_codes"), self.columns.array(f"{of}_units"))
 
     @cached_property
     def graph(self) -> FactGraph:

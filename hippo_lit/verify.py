@@ -16,6 +16,7 @@ from hippo_lit.config import Settings
 from hippo_lit.errors import ConfigError, FormatVersionError, HippoLitError, IndexNotFoundError, StoreError
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.remembered import recall
+from hippo_lit.similarity import Codes, codes
 from hippo_lit.snapshot import Snapshot
 from hippo_lit.storage.batches import awaited
 from hippo_lit.storage.cache import Cache
@@ -179,8 +180,10 @@ def _references(snapshot: Snapshot) -> Iterator[str]:
     dim = int(snapshot.about["dim"])
     yield from _unit("passage_vectors", snapshot.passage_vectors, passages, dim)
     yield from _unit("sentence_vectors", snapshot.sentence_vectors, sentences, dim)
+    yield from _coded("sentence_codes", snapshot.sentence_codes, snapshot.sentence_vectors)
     if snapshot.fact_vectors is not None:
         yield from _unit("fact_vectors", snapshot.fact_vectors, graph.n_facts, dim)
+        yield from _coded("fact_codes", snapshot.fact_codes, snapshot.fact_vectors)
 
 
 def _counts(snapshot: Snapshot, graph: FactGraph, sentences: int) -> Iterator[str]:
@@ -218,3 +221,17 @@ def _unit(name: str, vectors: NDArray[Any], rows: int, dim: int) -> Iterator[str
         wrong += int(np.sum(~((np.abs(lengths - 1) <= _UNIT) | (lengths == 0))))
     if wrong:
         yield f"{name}: {wrong:,} vectors are not of length 1"
+
+
+def _coded(name: str, found: Codes, vectors: NDArray[Any]) -> Iterator[str]:
+    if found.numbers.shape != vectors.shape or found.unit.shape != vectors.shape[:1]:
+        yield f"{name}: shape {found.numbers.shape} where {vectors.shape} is expected"
+        return
+    wrong = 0
+    for start in range(0, len(vectors), _ROWS):
+        part = slice(start, start + _ROWS)
+        made = codes(vectors[part])
+        same = np.all(made.numbers == found.numbers[part], axis=1) & (made.unit == found.unit[part])
+        wrong += int(np.sum(~same))
+    if wrong:
+        yield f"{name}: {wrong:,} rows are not what their vectors give"

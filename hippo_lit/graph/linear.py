@@ -75,19 +75,19 @@ class LinearPageRank:
         """y of (I - d S) y = right, with S the adjacency scaled on both sides."""
         walk, root = self._damping, np.sqrt(self._degree)
         solution, residual, direction = np.zeros(len(right)), right.copy(), right.copy()
-        square = float(residual @ residual)
+        square = dot(residual, residual)
         for _ in range(_MOST_PASSES):
             if not square:
                 break
             passed = direction - walk * scale * (self._adjacency @ (scale * direction))
-            step = square / float(direction @ passed)
+            step = square / dot(direction, passed)
             solution += step * direction
             residual -= step * passed
             moved = np.abs(direction)
             moved *= root
             if step * float(moved.max()) <= self._tolerance * float((solution * root).max()):
                 break
-            before, square = square, float(residual @ residual)
+            before, square = square, dot(residual, residual)
             direction *= square / before
             direction += residual
         return solution
@@ -96,3 +96,10 @@ class LinearPageRank:
 def row_sums(adjacency: sparse.csr_matrix) -> Floats:
     """The weighted degree of each node."""
     return np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
+
+
+def dot(a: Floats, b: Floats) -> float:
+    """The sum of products, on this thread: BLAS spreads longer vectors over threads, and on busy cores waits
+    for them for longer than everything else here takes.
+    """
+    return float(np.einsum("i,i->", a, b))

@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from hippo_lit.graph.linear import LinearPageRank, row_sums
+from hippo_lit.graph.linear import LinearPageRank, dot, row_sums
 from hippo_lit.graph.ppr import distribution
 from hippo_lit.storage.ragged import places
 
 Floats = NDArray[np.float64]
 TOLERANCE = 1e-4
-SMALL = 100_000
+SMALL = 1_000_000
 """Directed edges up to which a pass over the whole graph costs no more than finding a part of it."""
-_MOST = 0.4  # of the graph's edges in the part, above which all of it is quicker
+_MOST = 0.2  # of the graph's edges in the part, above which all of it is quicker
 _PASSES = 4  # over a part before it grows again
 _ROUNDS = 100  # a guard: about ten are needed
 
@@ -178,15 +178,15 @@ class _Part:
         solution[: len(self._solution)] = self._solution
         residual[: len(self._right)] = self._right
         residual += walk * scale * (inner @ (scale * solution)) - solution
-        direction, square = residual.copy(), float(residual @ residual)
+        direction, square = residual.copy(), dot(residual, residual)
         for _ in range(_PASSES):
             if float((np.abs(residual) * scale).max()) <= least / 2 or not square:
                 break
             passed = direction - walk * scale * (inner @ (scale * direction))
-            step = square / float(direction @ passed)
+            step = square / dot(direction, passed)
             solution += step * direction
             residual -= step * passed
-            before, square = square, float(residual @ residual)
+            before, square = square, dot(residual, residual)
             direction *= square / before
             direction += residual
         self._solution = solution

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from hippo_lit.graph.factgraph import FactGraph
 from hippo_lit.graph.matching import matches
 from hippo_lit.protocols import Vectors
-from hippo_lit.similarity import cosines
+from hippo_lit.retrieve.nearness import Nearness
 from hippo_lit.snapshot import Snapshot
-from hippo_lit.topk import best
 from hippo_lit.types import Fact, ScoredFact
 
 _STAND_IN = "says"
@@ -52,22 +51,21 @@ class FactRecall:
         """Candidates without repetition, highest score first. `query` is the query_to_fact vector."""
         if not self._graph.n_sentences and not self._graph.n_facts:
             return []
-        sentences = cosines(self._snapshot.sentence_vectors, query)
+        snapshot = self._snapshot
+        sentences = Nearness(snapshot.sentence_vectors, snapshot.sentence_codes, query)
         chosen: dict[tuple[int, int], float] = {}  # (sentence, fact or -1) -> similarity
-        vectors = self._snapshot.fact_vectors
-        if vectors is not None and len(vectors):
-            facts = cosines(vectors, query)
-            low, high = float(facts.min()), float(facts.max())
-            for fact in best(facts, top_k):
-                chosen[self._stated_in(int(fact)), int(fact)] = float(facts[fact])
+        if snapshot.fact_vectors is not None and len(snapshot.fact_vectors):
+            facts = Nearness(snapshot.fact_vectors, snapshot.fact_codes, query)
+            low, high = facts.range()
+            for fact, similarity in facts.best(top_k):
+                chosen[self._stated_in(fact), fact] = similarity
         else:
-            low, high = float(sentences.min(initial=1.0)), float(sentences.max(initial=-1.0))
-            for sentence in best(sentences, top_k):
-                chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
+            low, high = sentences.range()
+            for sentence, similarity in sentences.best(top_k):
+                chosen.setdefault(self._telling(sentence, links), similarity)
         for entity in links:
-            rows = self._graph.naming(entity)
-            for sentence in rows[best(sentences[rows], per_entity)]:
-                chosen.setdefault(self._telling(int(sentence), links), float(sentences[sentence]))
+            for sentence, similarity in sentences.best(per_entity, self._graph.naming(entity)):
+                chosen.setdefault(self._telling(sentence, links), similarity)
         span = high - low
         found = [
             self._candidate(sentence, fact, similarity, _stretched(similarity, low, span), links)

@@ -95,7 +95,8 @@ class Paths:
         others = self._adjacency.indices[at].astype(np.int64)
         beside, probability = np.repeat(nodes, counts), np.repeat(reached.probability[open_], counts)
         if among is not None:
-            counted = np.isin(others, among)
+            near = np.minimum(np.searchsorted(among, others), max(len(among) - 1, 0))
+            counted = among[near] == others if len(among) else np.zeros(len(others), dtype=np.bool_)
             at, others, beside, probability = (
                 at[counted],
                 others[counted],

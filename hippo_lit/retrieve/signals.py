@@ -11,6 +11,7 @@ from hippo_lit.config import Settings
 from hippo_lit.errors import EmbedderMismatchError
 from hippo_lit.lexical.twopass import TwoPassScores, two_pass
 from hippo_lit.protocols import Embedder, TextKind, Vectors
+from hippo_lit.similarity import cosines
 from hippo_lit.snapshot import Snapshot
 
 Floats = NDArray[np.float64]
@@ -110,7 +111,7 @@ class Signals:
     @cached_property
     def dense(self) -> Floats:
         """Cosines, in [-1, 1]."""
-        return np.asarray(self._corpus.snapshot.passage_vectors @ self.query_to_passage, dtype=np.float64)
+        return cosines(self._corpus.snapshot.passage_vectors, self.query_to_passage).astype(np.float64)
 
     @cached_property
     def hybrid(self) -> Floats:

@@ -17,6 +17,7 @@ from cli_support import Cli
 from hippo_lit.api import HippoLit
 from hippo_lit.config import Settings
 from hippo_lit.errors import HippoLitError, IndexNotFoundError
+from hippo_lit.similarity import Codes, codes
 from hippo_lit.storage.batches import LEDGER, BatchLedger
 from hippo_lit.storage.cache import Cache
 from hippo_lit.storage.store import Store
@@ -227,11 +228,17 @@ def test_arrays_that_do_not_fit_together_are_found(index: Path, monkeypatch: pyt
         def passage_paper(self):  # type: ignore[no-untyped-def]
             return np.array([0, 1, 2, 3, 4, 6])
 
+        @property
+        def sentence_codes(self):  # type: ignore[no-untyped-def]
+            right = codes(self.sentence_vectors)
+            return Codes(right.numbers, right.unit * np.float32([1, 2] + [1] * (len(right.unit) - 2)))
+
     monkeypatch.setattr(verify, "Snapshot", Wrong)
     assert [finding.problem for finding in verify_index(index) if finding.part == "references"] == [
         "first_passage: the offsets do not ascend from 0 to 6 in 6 steps",
         "passage_paper: a number is outside 0 to 5",
         "passage_vectors: 6 vectors are not of length 1",
+        "sentence_codes: 1 rows are not what their vectors give",
     ]
 
 

@@ -93,7 +93,7 @@ def test_the_local_engine_stays_near_its_seeds_and_says_the_same_of_them() -> No
     adjacency = two_worlds(20_000)
     reset = np.zeros(20_000)
     reset[[50, 12_000]] = 3.0, 1.0
-    engine = LocalPageRank(adjacency, 0.7)
+    engine = LocalPageRank(adjacency, 0.7, small=0)
     found, expected = engine.scores(reset), IgraphPageRank(adjacency, 0.7).scores(reset)
     assert 0 < (found > 0).sum() < 500
     assert (
