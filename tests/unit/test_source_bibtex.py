@@ -137,6 +137,13 @@ def test_ids(fields: str, paper_id: str) -> None:
         (r"{Erd{\H{o}}s, P{\'a}l and {\L}ukasiewicz, Jan}", ("Pál Erdős", "Jan Łukasiewicz")),
         ("{given=Hans, prefix=von, family=Harman}", ("Hans von Harman",)),
         ("{Too, Many, Commas, Here and Roe,}", ("Commas Here Too Many", "Roe")),
+        (r"{First One and \'Alvaro Diaz}", ("First One", "Álvaro Diaz")),
+        (
+            r"{A B and \O ystein Haug and \AA ke Berg and \L ukasz Kaiser}",
+            ("A B", "Øystein Haug", "Åke Berg", "Łukasz Kaiser"),
+        ),
+        (r"{A B and \v{S}imon Novak and {\"Ozg\"ur} Yil}", ("A B", "Šimon Novak", "Özgür Yil")),
+        (r"{A B and {C and D} and and \O degaard, Jo}", ("A B", "C and D", "Jo Ødegaard")),
         ("{}", ()),
     ],
 )
