@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hippo_lit.errors import DataError
-from hippo_lit.records import clean_doi, paper_from_mapping
+from hippo_lit.records import ARXIV_MENTION, clean_doi, paper_from_mapping
 from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
 from hippo_lit.sources.found import Found
 from hippo_lit.sources.latex import plain_latex, verbatim
@@ -168,6 +168,7 @@ def _identifiers(fields: Mapping[str, str]) -> Iterator[tuple[str, str] | str]:
     other = fields.get("eprinttype") or fields.get("archiveprefix") or ""  # biblatex names PubMed's so
     yield other, verbatim(fields.get("eprint", ""))
     yield verbatim(fields.get("url", ""))
+    yield from ARXIV_MENTION.findall(verbatim(fields.get("note", "")))
 
 
 def _names(field: str) -> Iterator[str]:

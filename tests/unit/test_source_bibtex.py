@@ -227,3 +227,8 @@ def test_a_macro_in_place_of_a_journal_names_it() -> None:
 
 def test_addresses_are_not_typeset() -> None:
     assert verbatim(r"\url{http://a.b/c--d\_e\%20~x}") == "http://a.b/c--d_e%20~x"
+
+
+def test_a_preprint_number_in_journal_or_note_identifies_the_paper() -> None:
+    assert entry("title={T}, journal={arXiv preprint arXiv:1706.03762}").ids == ("arxiv:1706.03762",)
+    assert entry("title={T}, note={See arXiv: 1706.03762 [cs]}").ids == ("arxiv:1706.03762",)
