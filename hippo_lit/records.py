@@ -38,6 +38,7 @@ _SYNONYMS = {
 }
 _ID_FIELDS = ("arxiv", "arxiv_id", "arxivid", "pmid", "pmcid", "openalex_id", "corpusid", "paperid")
 _NAME_PARTS = (("first", "middle", "last", "suffix"), ("given", "family", "suffix"))
+ARXIV_MENTION = re.compile(r"\barxiv:\s*[^\s,;\[\]]+", re.IGNORECASE)  # Google Scholar's journal
 _AUTHOR_SEPARATOR = re.compile(r"\s+and\s+|\s*;\s*")
 # Four digits alone, or opening a date without separators (20190501).
 _YEAR = re.compile(r"(?<!\d)(\d{4})(?:(?!\d)|(?=(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)))", re.ASCII)
@@ -91,7 +92,10 @@ def paper_from_mapping(data: Mapping[str, Any], *, source: str = "", where: str 
         doi=doi or _name(first("doi")),
         venue=_name(first("venue")),
         url=_name(first("url")),
-        ids=_further_ids([own, *values("ids")], implied={of_id(paper_id), *from_mapping({"doi": doi})}),
+        ids=_further_ids(
+            [own, *values("ids"), *values("url"), ARXIV_MENTION.findall(_name(first("venue")) or "")],
+            implied={of_id(paper_id), *from_mapping({"doi": doi})},
+        ),
         retracted=any(map(_flag, values("retracted"))) or is_marked_retracted(texts["title"]),
         open_access=next(
             (flag for value in values("open_access") if (flag := _flag(value)) is not None), None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from hippo_lit.errors import DataError
-from hippo_lit.records import clean_doi, paper_from_mapping
+from hippo_lit.records import ARXIV_MENTION, clean_doi, paper_from_mapping
 from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
 from hippo_lit.sources.found import Found
 from hippo_lit.sources.latex import plain_latex, verbatim
@@ -27,6 +27,7 @@ _VOLUMES = tuple(
 )
 _PARTS = ("in", "supp", "bookin", "conference")  # how the kinds begin that have a volume around them
 _ARXIV = re.compile(r"(?:arxiv:)?([a-z-]+(?:\.[a-z]{2})?/\d{7}|\d{4}\.\d{4,5})(?:v\d+)?", re.IGNORECASE)
+_NAME_TOKEN = re.compile(r"\\.|[{}]|(?<!\s)\s+(?P<and>and)(?=\s)", re.DOTALL | re.IGNORECASE)
 _LABELLED_NAME = re.compile(r"(given|prefix|family|suffix)\s*=\s*([^,]*)", re.IGNORECASE)
 
 
@@ -167,14 +168,15 @@ def _identifiers(fields: Mapping[str, str]) -> Iterator[tuple[str, str] | str]:
     other = fields.get("eprinttype") or fields.get("archiveprefix") or ""  # biblatex names PubMed's so
     yield other, verbatim(fields.get("eprint", ""))
     yield verbatim(fields.get("url", ""))
+    yield from ARXIV_MENTION.findall(verbatim(fields.get("note", "")))
 
 
 def _names(field: str) -> Iterator[str]:
     """The persons of a name field, each as "First von Last Jr"."""
-    from bibtexparser.middlewares.names import parse_single_name_into_parts, split_multiple_persons_names
+    from bibtexparser.middlewares.names import parse_single_name_into_parts
 
-    for name in split_multiple_persons_names(field):
-        if name.strip().lower() == "others":
+    for name in _persons(field):
+        if name.lower() == "others":
             continue
         labelled = {label.lower(): part for label, part in _LABELLED_NAME.findall(name)}
         if "family" in labelled:
@@ -182,6 +184,18 @@ def _names(field: str) -> Iterator[str]:
             yield _plain(" ".join(parts))
         else:
             yield _plain(parse_single_name_into_parts(name, strict=False).merge_first_name_first)
+
+
+def _persons(field: str) -> Iterator[str]:
+    r"""What "and" parts outside braces. bibtexparser's own split loses a backslash that opens a name."""
+    start = level = 0
+    for found in _NAME_TOKEN.finditer(field):
+        if found[0] in "{}":
+            level = level + 1 if found[0] == "{" else max(level - 1, 0)
+        elif found["and"] and not level:
+            yield from filter(None, [field[start : found.start()].strip()])
+            start = found.end()
+    yield from filter(None, [field[start:].strip()])
 
 
 def _plain(text: str) -> str:

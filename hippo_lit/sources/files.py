@@ -12,7 +12,7 @@ from hippo_lit.errors import DataError
 from hippo_lit.sources import bibtex, jsonl, ris, tables, tagged, xml_papers
 from hippo_lit.sources.formats import FORMATS, SUFFIXES, Format
 from hippo_lit.sources.found import Found, apart, settled
-from hippo_lit.sources.reading import TextFile, file_error, look_at
+from hippo_lit.sources.reading import DamagedFileError, TextFile, file_error, look_at
 from hippo_lit.text import clean
 from hippo_lit.types import Paper
 
@@ -120,8 +120,14 @@ class FileSource:
     def _all(self, *, per_file: bool) -> Iterator[tuple[Path, Paper]]:
         tally = self._tally = _Tally()
         if not self.path.is_dir():
-            for paper in self._papers_of(look_at(self.path, self._encoding), tally):
-                yield self.path, paper
+            file = look_at(self.path, self._encoding)
+            try:
+                for paper in self._papers_of(file, tally):
+                    yield self.path, paper
+            except DamagedFileError as e:  # what was read stays, as in a folder
+                if self.strict:
+                    raise
+                self._skip(e, tally)
             return
         for path in _files_in(self.path):
             if per_file:

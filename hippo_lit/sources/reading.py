@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from hippo_lit.errors import ConfigError, DataError
 from hippo_lit.sources.encodings import FALLBACK, NAMES, guess, known_encoding
@@ -49,6 +49,10 @@ _BINARY = {
     b"7z\xbc\xaf": "a 7z archive; unpack it first",
 }
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\r\f\x1a\x1b"))
+
+
+class DamagedFileError(DataError):
+    """A packed file that ends or breaks off within; what stands before that has been read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +131,7 @@ def look_at(path: Path, encoding: str | None = None) -> TextFile:
         if not path.is_file():
             raise file_error(path, "is neither a file nor a folder")
         with _open(path) as stream:
-            head = stream.read(HEAD_BYTES)
+            head = _head(stream)
             while not head.strip() and (more := stream.read(HEAD_BYTES)):
                 head = more
     if encoding is None:
@@ -149,6 +153,18 @@ def look_at(path: Path, encoding: str | None = None) -> TextFile:
     if not (found or named or not text):
         raise file_error(path, f"is in no format known here; known are {FORMATS}")
     return TextFile(path, encoding, found or named or "jsonl", found is not None, not text, _legacy(head))
+
+
+def _head(stream: io.BufferedReader) -> bytes:
+    """The first bytes; of a file that breaks off among them, those before that."""
+    head = b""
+    try:
+        while len(head) < HEAD_BYTES and (more := stream.read1(HEAD_BYTES - len(head))):
+            head += more
+    except (gzip.BadGzipFile, EOFError, zlib.error):
+        if not head.strip():
+            raise
+    return head
 
 
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:
@@ -191,7 +207,7 @@ def _legacy(head: bytes) -> str | None:
     return guess(bad) if bad else None
 
 
-def _raw_lines(stream: BinaryIO, *, in_pieces: bool) -> Iterator[bytes]:
+def _raw_lines(stream: io.BufferedReader, *, in_pieces: bool) -> Iterator[bytes]:
     """The lines; those that only "\\r" ends with "\\n" in its place.
 
     With `in_pieces` a long line comes in pieces that end with a quotation mark, comma or blank, which are
@@ -209,7 +225,7 @@ def _raw_lines(stream: BinaryIO, *, in_pieces: bool) -> Iterator[bytes]:
             yield rest
         return
     head = b""
-    while b"\n" not in head and len(head) < HEAD_BYTES and (more := stream.read(HEAD_BYTES)):
+    while b"\n" not in head and len(head) < HEAD_BYTES and (more := stream.read1(HEAD_BYTES)):
         head += more
     if b"\n" in head or b"\r" not in head:
         # What was read ahead ends within a line.
@@ -262,7 +278,7 @@ class _Unpacked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._stream.read(len(buffer))
+        data = self._stream.read1(len(buffer))  # `read` would lose what stands before a damage
         self._size += len(data)
         if self._size > self._most:
             raise OSError(f"it unpacks to more than {self._most:,} bytes; if that is meant, unpack it first")
@@ -274,7 +290,7 @@ class _Unpacked(io.RawIOBase):
         super().close()
 
 
-def _open(path: Path) -> BinaryIO:
+def _open(path: Path) -> io.BufferedReader:
     stream = path.open("rb")
     if stream.read(2) == b"\x1f\x8b":
         stream.close()
@@ -289,6 +305,7 @@ def _errors_of(path: Path) -> Iterator[None]:
     try:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as e:
-        raise file_error(path, f"is damaged or cut off (gzip: {e}); fetch it again") from e
+        problem = f"{path} is damaged or cut off (gzip: {e}); fetch it again"
+        raise DamagedFileError(problem, path=str(path), line=None) from e
     except OSError as e:
         raise file_error(path, f"cannot be read: {e.strerror or e}") from e

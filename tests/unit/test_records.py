@@ -206,3 +206,21 @@ def test_retraction_and_open_access_are_taken_from_fields_and_titles() -> None:
         False,
     )
     assert (paper(open_access="?").open_access, paper().open_access) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "ids"),
+    [
+        ({"url": "https://arxiv.org/abs/1706.03762v5"}, ("arxiv:1706.03762",)),
+        ({"link": "https://pubmed.ncbi.nlm.nih.gov/123/"}, ("pmid:123",)),
+        ({"url": "https://doi.org/10.1000/xyz", "doi": "10.1000/XYZ"}, ()),
+        ({"venue": "arXiv preprint arXiv:1706.03762"}, ("arxiv:1706.03762",)),
+        ({"venue": "arXiv: Learning", "url": "https://example.org"}, ()),
+    ],
+)
+def test_an_address_or_preprint_number_identifies_a_paper(
+    fields: dict[str, str], ids: tuple[str, ...]
+) -> None:
+    paper = paper_from_mapping({"id": "k", "title": "T", **fields})
+    assert paper.ids == ids
+    assert paper_from_mapping(paper_to_mapping(paper)) == paper

@@ -137,6 +137,13 @@ def test_ids(fields: str, paper_id: str) -> None:
         (r"{Erd{\H{o}}s, P{\'a}l and {\L}ukasiewicz, Jan}", ("Pál Erdős", "Jan Łukasiewicz")),
         ("{given=Hans, prefix=von, family=Harman}", ("Hans von Harman",)),
         ("{Too, Many, Commas, Here and Roe,}", ("Commas Here Too Many", "Roe")),
+        (r"{First One and \'Alvaro Diaz}", ("First One", "Álvaro Diaz")),
+        (
+            r"{A B and \O ystein Haug and \AA ke Berg and \L ukasz Kaiser}",
+            ("A B", "Øystein Haug", "Åke Berg", "Łukasz Kaiser"),
+        ),
+        (r"{A B and \v{S}imon Novak and {\"Ozg\"ur} Yil}", ("A B", "Šimon Novak", "Özgür Yil")),
+        (r"{A B and {C and D} and and \O degaard, Jo}", ("A B", "C and D", "Jo Ødegaard")),
         ("{}", ()),
     ],
 )
@@ -220,3 +227,8 @@ def test_a_macro_in_place_of_a_journal_names_it() -> None:
 
 def test_addresses_are_not_typeset() -> None:
     assert verbatim(r"\url{http://a.b/c--d\_e\%20~x}") == "http://a.b/c--d_e%20~x"
+
+
+def test_a_preprint_number_in_journal_or_note_identifies_the_paper() -> None:
+    assert entry("title={T}, journal={arXiv preprint arXiv:1706.03762}").ids == ("arxiv:1706.03762",)
+    assert entry("title={T}, note={See arXiv: 1706.03762 [cs]}").ids == ("arxiv:1706.03762",)

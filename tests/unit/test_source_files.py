@@ -160,12 +160,22 @@ def test_a_file_that_cannot_be_read_says_what_to_do(write: Any, name: str, conte
     assert (caught.value.path, caught.value.line) == (str(path), None)
 
 
-def test_a_cut_off_gzip_is_an_error_after_what_could_be_read(write: Any) -> None:
-    lines = "".join(f'{{"id": {n}, "title": "{os.urandom(20).hex()}"}}\n' for n in range(3000))
-    papers = FileSource(write("a.jsonl.gz", gzip.compress(lines.encode())[:-100])).papers()
-    assert next(papers).id == "0"
+@pytest.mark.parametrize("records", [40, 3000])
+def test_of_a_cut_off_gzip_what_was_read_stays(write: Any, records: int) -> None:
+    lines = "".join(f'{{"id": {n}, "title": "{os.urandom(20).hex()}"}}\n' for n in range(records))
+    path = write("a.jsonl.gz", gzip.compress(lines.encode())[:-100])
+    source = FileSource(path)
+    papers = list(source.papers())
+    assert [paper.id for paper in papers] == [str(n) for n in range(len(papers))]
+    assert records * 0.8 < len(papers) < records
+    (problem,) = source.report.problems
+    assert (source.report.skipped, problem.path) == (1, str(path))
+    assert "cut off" in problem.message
+    in_folder = FileSource(path.parent)
+    assert list(in_folder.papers()) == papers
+    assert (in_folder.report.skipped, in_folder.report.problems[0].message) == (1, problem.message)
     with pytest.raises(DataError, match="fetch it again"):
-        list(papers)
+        list(FileSource(path, strict=True).papers())
 
 
 def test_missing_special_and_unreadable_files(tmp_path: Path) -> None:

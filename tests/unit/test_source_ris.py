@@ -119,3 +119,7 @@ def test_abstracts() -> None:
 
 def test_a_continuation_right_after_the_start_is_no_crash() -> None:
     assert [found.paper is not None for found in read_ris(["TY  - A\n", "stray\n", "TI  - T\n"])] == [True]
+
+
+def test_an_address_identifies_the_paper() -> None:
+    assert record("UR  - https://arxiv.org/abs/1706.03762").ids == ("arxiv:1706.03762",)
