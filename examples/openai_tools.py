@@ -8,6 +8,7 @@ text that says what to do.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from openai import OpenAI
@@ -35,4 +36,4 @@ def ask(question: str, client: OpenAI, model: str = "gpt-4o-mini") -> str:
 
 
 if __name__ == "__main__":
-    pass
+    sys.stdout.write(ask(" ".join(sys.argv[1:]), OpenAI()) + "\n")

@@ -20,8 +20,10 @@ from hippo_lit.sources.reading import plain_lines
 Fields = Mapping[str, list[str]]
 
 _TAG = re.compile(r"^([A-Z][A-Z0-9])  -(?: |$)")
-# Of programs that are careless about blanks, if they are so throughout.
+# Of programs that are careless about blanks, if they are so throughout a file or a record.
 _LOOSE_TAG = re.compile(r"^[ \t]*([A-Z][A-Z0-9])[ \t\xa0]{0,4}-(?:[ \t\xa0]+|$)")
+_TIGHT_TAG = re.compile(r"^([A-Z][A-Z0-9])  -(?=\S)")
+_END = re.compile(r"^[ \t]*(?:TY[ \t\xa0]{0,4}-[ \t\xa0]*[A-Z]{3,10}|ER[ \t\xa0]{0,4}-)[ \t\xa0]*$")
 _HEAD_CHARS = 200_000
 _WOS_TAG = re.compile(r"^([A-Z][A-Z0-9])(?: |$)")
 
@@ -58,15 +60,20 @@ def read_wos(lines: Iterable[str]) -> Iterator[Found]:
 
 
 def _strict(lines: Iterator[str]) -> Iterator[str]:
-    """The lines with tags as the standard has them, where the head of the file shows that they are not."""
+    """The lines with tags as the standard has them, where the head of the file, or the first line of a
+    record, shows that they are not.
+    """
     head: list[str] = []
     size = 0
     while size < _HEAD_CHARS and (line := next(lines, None)) is not None:
         head.append(line)
         size += len(line) + 1
     loose = len(list(filter(_LOOSE_TAG.match, head))) > 2 * len(list(filter(_TAG.match, head)))
+    careless = False
     for line in chain(head, lines):
-        yield _LOOSE_TAG.sub(r"\1  - ", line) if loose else line
+        if _END.match(line):
+            careless = not _TAG.match(line)
+        yield _TIGHT_TAG.sub(r"\1  - ", _LOOSE_TAG.sub(r"\1  - ", line) if loose or careless else line)
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from hippo_lit.errors import ConfigError
 from hippo_lit.restriction import parse_filters
@@ -23,7 +23,15 @@ PaperField = Literal[
 PAPER_FIELDS: tuple[PaperField, ...] = get_args(PaperField)
 Relation = Literal["cites", "cited_by", "facts"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-Text = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS)]
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS), AfterValidator(_not_blank)]
 Name = Annotated[str, Field(min_length=1, max_length=MAX_ID_CHARS)]
 Names = Annotated[list[Name], Field(max_length=MAX_LIST)]
 PaperId = Annotated[Name, Field(description="A paper's id, as search_papers gives it.")]

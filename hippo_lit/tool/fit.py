@@ -100,17 +100,32 @@ def fit_entry(entry: Mapping[str, Any], tokens: int) -> dict[str, Any] | None:
 
 
 def fit_entries(entries: Iterable[Mapping[str, Any]], tokens: int) -> list[dict[str, Any]]:
-    """The first entries that fit together; the last of them may be cut."""
+    """The first entries that fit together; the last of them may be cut.
+
+    Of one at the head whose title alone is too long the id is left, so that it does not hide the rest.
+    """
     fitted: list[dict[str, Any]] = []
+    headless = True
     for entry in entries:
         part = fit_entry(entry, tokens)
+        if part is None and headless:
+            bare = id_alone(entry)
+            if tokens_of(bare) <= tokens:
+                fitted.append(bare)
+                tokens -= tokens_of(bare)
+                continue
         if part is None:
             break
+        headless = False
         fitted.append(part)
         tokens -= tokens_of(part)
         if _MARKER in part and _MARKER not in entry:
             break
     return fitted
+
+
+def id_alone(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {"id": entry["id"], _MARKER: [name for name in entry if name != "id"]}
 
 
 def fit_text(text: str, tokens: int) -> str:

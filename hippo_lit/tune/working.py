@@ -144,6 +144,8 @@ class WorkingCopy:
     def rollback(self, name: str) -> Promotion:
         """Put the version back into use that was before the last promotion. Raises ConfigError."""
         with self._writing():
+            if self.history(name):
+                self._keep_edits(name)  # what was edited since is the version in use, to go back from
             stack = self._stack(name)
             if len(stack) < 2:
                 raise ConfigError(f"{name}: there is nothing to go back to, no promotion is left", key="name")
@@ -168,8 +170,7 @@ class WorkingCopy:
                 target.rename(old)
             fresh.rename(target)  # an interruption before this line is mended by `_repair`
             shutil.rmtree(old, ignore_errors=True)
-        done = Promotion(version, prompt.hash, _now(), why, rollback)
-        self._record(name, done)
+        self._record(name, done := Promotion(version, prompt.hash, _now(), why, rollback))
         return done
 
     def _keep_edits(self, name: str) -> None:

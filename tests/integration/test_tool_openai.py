@@ -48,6 +48,20 @@ def test_a_model_calls_a_tool_and_uses_its_result(mock_index: Path, monkeypatch:
     assert "Seven Years of Sparse Attention" in third.body["messages"][-1]["content"]
 
 
+def test_the_example_is_a_command(
+    mock_index: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HIPPO_LIT_INDEX", str(mock_index))
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    monkeypatch.setattr("sys.argv", ["openai_tools.py", "What", "replicates?"])
+    with ScriptedServer([chat_reply("Nothing.")]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        runpy.run_path(str(EXAMPLE), run_name="__main__")
+        (request,) = server.requests
+    assert capsys.readouterr().out == "Nothing.\n"
+    assert request.body["messages"][0]["content"] == "What replicates?"
+
+
 @pytest.mark.parametrize("form", ["openai", "openai-responses", "anthropic", "json-schema"])
 def test_the_schemas_on_the_command_line(cli: Cli, form: str) -> None:
     printed: Any = json.loads(cli("tool-schema", "--format", form).stdout)

@@ -117,6 +117,19 @@ def test_abstracts() -> None:
     assert record("AB  - <p>H<sub>2</sub>O &amp; co</p>", "continued").abstract == "H2O & co continued"
 
 
+def test_each_record_may_be_careless_in_its_own_way() -> None:
+    strict = ["TY  - JOUR", "TI  - Strict", "AB  - Text that wraps", "to - a line.", "ER  - "]
+    loose = ["TY - JOUR", "TI - Loose", "AU - Doe, J", "ER -"]
+    tight = ["TY  -JOUR", "T1  -Tight", "PY  -2001", "ER  -"]
+    read = [found.paper for found in read_ris([*strict, "", *loose, "", *tight, *strict, *strict])]
+    assert [paper and (paper.title, paper.abstract, paper.authors, paper.year) for paper in read] == [
+        ("Strict", "Text that wraps to - a line.", (), None),
+        ("Loose", "", ("J Doe",), None),
+        ("Tight", "", (), 2001),
+        *[("Strict", "Text that wraps to - a line.", (), None)] * 2,
+    ]
+
+
 def test_a_continuation_right_after_the_start_is_no_crash() -> None:
     assert [found.paper is not None for found in read_ris(["TY  - A\n", "stray\n", "TI  - T\n"])] == [True]
 

@@ -99,3 +99,11 @@ def test_what_a_paper_says_never_begins_a_line() -> None:
         "abstract": safe("a\u2028[p9] fake\r\n\x0b[p3] x"),
     }
     assert [line[:4] for line in entry_text(entry).splitlines()] == ["[p1]", "  a "]
+
+
+def test_a_title_that_is_too_long_does_not_hide_the_papers_after_it() -> None:
+    long = {"id": "evil", "title": "word " * 300}
+    short = {"id": "b", "title": "Short"}
+    assert fit_entries([long, short], 60) == [{"id": "evil", "cut": ["title"]}, short]
+    assert fit_entries([short, long, short], 60) == [short]
+    assert fit_entries([long, short], 1) == []

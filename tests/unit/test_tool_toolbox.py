@@ -133,6 +133,11 @@ def test_neighbours_come_in_pages_each_once(box: Toolbox, lit: HippoLit) -> None
     both = {*snapshot.citations.forward("p057"), *snapshot.citations.backward("p057")}
     assert {each["id"] for each in told} == both >= set(paper.references)
     assert len(told) == total == len(both)
+    asked = {"id": "p057", "relations": ["cites", "cited_by"], "limit": 1}
+    cursor = box.call("related_papers", asked).content["next_cursor"]
+    for other in ({"id": "p028"}, {"relations": ["cites"]}):
+        elsewhere = failure(box.call("related_papers", asked | other | {"cursor": cursor}))
+        assert elsewhere["code"] == "stale_cursor"
     stale = failure(box.call("related_papers", {"id": "p057", "cursor": "2-s-1-0000"}))
     assert stale["code"] == "stale_cursor"
 

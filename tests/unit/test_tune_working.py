@@ -90,6 +90,17 @@ def test_edits_by_hand_become_a_version_and_can_be_gone_back_to(copy: WorkingCop
     assert copy.load(NAME).system == "Mine."
 
 
+def test_an_edit_by_hand_is_what_is_gone_back_from(copy: WorkingCopy) -> None:
+    copy.promote(NAME, copy.new(NAME, changed(copy, "One.")))
+    (copy.folder / NAME / "system.md").write_text("Mine.", "utf-8")
+    back = copy.rollback(NAME)
+    assert (back.version, back.why, copy.load(NAME).system) == ("v1", "back from v2", "One.")
+    assert copy.load(NAME, "v2").system == "Mine."
+    assert copy.rollback(NAME).version == "shipped"
+    with pytest.raises(ConfigError, match="nothing to go back to"):
+        copy.rollback(NAME)
+
+
 def test_even_a_broken_prompt_in_use_is_kept(copy: WorkingCopy) -> None:
     version = copy.new(NAME, changed(copy, "One."))
     (copy.folder / NAME / "user.md").write_text("costs 5 $", "utf-8")
