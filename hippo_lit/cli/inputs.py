@@ -62,6 +62,7 @@ class Inputs:
         return [source for path in paths for source in self._of(path, services)]
 
     def _of(self, path: str, services: Services) -> list[Source]:
+        from hippo_lit.errors import ConfigError
         from hippo_lit.sources.files import FileSource
         from hippo_lit.sources.mock import ArxivMockClient, SemanticScholarMockClient
         from hippo_lit.sources.tables import parse_columns
@@ -71,6 +72,9 @@ class Inputs:
             return [_Counted(f"{MOCK} ({client.name})", client.papers()) for client in clients]
         if live := from_service(path, services, self.limit):
             return [live]
+        if "://" in path:
+            problem = f"{path} is no address that is understood: give arxiv:…, s2:…, openalex:… or doi:…,"
+            raise ConfigError(f"{problem} or save it and give the file", key="path")
         file = Path(path).expanduser()
         columns = None if self.columns is None else parse_columns(self.columns)
         if not file.is_dir():

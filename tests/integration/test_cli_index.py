@@ -227,6 +227,12 @@ def test_a_table_whose_columns_and_encoding_are_told(cli: Cli, tmp_path: Path) -
     assert "there is no encoding 'klingon'" in cli(*command, "--encoding", "klingon", code=2).stderr
 
 
+def test_an_address_of_nobody_is_told_what_is_understood(cli: Cli) -> None:
+    said = cli("index", "https://example.org/x", "--index", "i", *QUICK, code=2).stderr
+    assert "https://example.org/x is no address that is understood: give arxiv:" in " ".join(said.split())
+    assert not Path("i").exists()
+
+
 def test_an_index_is_no_file(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "x").write_text("")
     said = cli("index", "mock", "--index", tmp_path / "x", code=2).stderr

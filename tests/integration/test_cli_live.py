@@ -48,7 +48,7 @@ def test_services_and_files_become_one_corpus(cli: Cli, options: list[str], worl
 def test_one_service_down_does_not_stop_the_others(cli: Cli, options: list[str], world: World) -> None:
     world.down["s2"] = status(429, retry_after="4000")
     result = cli("index", "s2:words", "arxiv:all:sparse", *options, code=4)
-    assert "incomplete: s2:words: 0 papers came, then: Semantic Scholar did not answer" in result.stderr
+    assert "incomplete: s2:words: 0 papers came, then: Semantic Scholar has no answer" in result.stderr
     assert "asks to wait 4000 s" in result.stderr
     assert "index: 2 papers" in result.stdout
     assert json.loads(cli("info", "--index", "my.idx", "--json").stdout)["papers"] == 2
@@ -113,4 +113,4 @@ def test_two_passes_over_live_sources(world: World, tmp_path: Path) -> None:
             sources = [services.source("arxiv:all:sparse"), services.source("s2:other words")]
             partial = RetrievalClient(sources, on_source_error="partial").retrieve("sparse")
         assert (len(partial.papers), partial.degraded) == (2, True)
-        assert "source 's2:other words' failed: Semantic Scholar did not answer" in partial.reason
+        assert "source 's2:other words' failed: Semantic Scholar has no answer" in partial.reason

@@ -106,7 +106,7 @@ def test_each_failure_has_its_outcome(
     assert (error.source, error.kind, error.status, error.attempts) == ("s2", kind, code, requests)
     assert len(server.requests) == requests
     assert words in error.message
-    assert error.message.startswith('Semantic Scholar did not answer to the search "x"')
+    assert error.message.startswith('Semantic Scholar has no answer to the search "x"')
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ class Service:
         wait = f" It asks to wait {failed.retry_after_s:.0f} s." if failed.retry_after_s else ""
         advice = _ADVICE[failed.kind].format(name=self.name)
         return SourceError(
-            f"{self.title} did not answer {what}{tries}: {status}{failed.detail}.{wait} {advice}",
+            f"{self.title} has no answer {what}{tries}: {status}{failed.detail}.{wait} {advice}",
             source=self.name,
             status=failed.status,
             retry_after_s=failed.retry_after_s,
