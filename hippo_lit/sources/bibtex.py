@@ -13,7 +13,7 @@ from hippo_lit.errors import DataError
 from hippo_lit.records import ARXIV_MENTION, clean_doi, paper_from_mapping
 from hippo_lit.sources.bibtex_entries import BadEntry, Entry, entries
 from hippo_lit.sources.found import Found
-from hippo_lit.sources.latex import plain_latex, verbatim
+from hippo_lit.sources.latex import latex_within, plain_latex, verbatim
 from hippo_lit.sources.markup import strip_markup
 from hippo_lit.sources.reading import plain_lines
 from hippo_lit.text import content_hash
@@ -199,4 +199,8 @@ def _persons(field: str) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(strip_markup(plain_latex(text)).split())
+    plain = plain_latex(text)
+    # Zotero escapes LaTeX as if it were text: what comes out is LaTeX again.
+    if "\\" in plain or "ˆ" in plain:
+        plain = latex_within(plain.replace("ˆ", "^"))
+    return " ".join(strip_markup(plain).split())

@@ -27,6 +27,12 @@ _CSL_MARKS = (
     "publisher-place",
 )
 
+_CSL_TYPES = frozenset(
+    ("article-journal", "article-magazine", "article-newspaper", "paper-conference", "entry-dictionary",
+     "entry-encyclopedia", "post-weblog", "review-book")
+)  # fmt: skip
+"""Those that no other form has."""
+
 
 def is_zotero(record: Mapping[str, Any]) -> bool:
     """Whether this is an item of Zotero, bare or as its API wraps it."""
@@ -38,6 +44,8 @@ def is_csl(record: Mapping[str, Any]) -> bool:
     """Whether this is an item of CSL-JSON, or of Crossref, whose own form it is."""
     if not isinstance(record.get("type"), str) or "authors" in record:  # "authors" is our own
         return False
+    if record["type"] in _CSL_TYPES:
+        return True
     people = record.get("author")
     named = isinstance(people, list) and any(isinstance(one, Mapping) and "family" in one for one in people)
     return named or any(mark in record for mark in _CSL_MARKS)

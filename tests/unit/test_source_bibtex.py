@@ -232,3 +232,12 @@ def test_addresses_are_not_typeset() -> None:
 def test_a_preprint_number_in_journal_or_note_identifies_the_paper() -> None:
     assert entry("title={T}, journal={arXiv preprint arXiv:1706.03762}").ids == ("arxiv:1706.03762",)
     assert entry("title={T}, note={See arXiv: 1706.03762 [cs]}").ids == ("arxiv:1706.03762",)
+
+
+def test_latex_that_was_escaped_as_text_is_latex_again() -> None:
+    paper = entry(
+        r"title={On the {\textbackslash}emph\{hard\} case of {\$}{\textbackslash}alpha{\$}-divergences in"
+        r" {\$}O(n{\textasciicircum}2){\$}}, abstract={It costs \$5 and \$6. See C:\textbackslash temp.}"
+    )
+    assert paper.title == "On the hard case of α-divergences in O(n^2)"
+    assert paper.abstract == r"It costs $5 and $6. See C:\temp."

@@ -367,3 +367,9 @@ def test_what_crossref_calls_retracted(tmp_path: Path, update: dict[str, object]
     item = {"DOI": "10.5555/a", "type": "journal-article", "title": ["A study"], "issued": {}} | update
     (paper,) = load(tmp_path, "a.json", json.dumps({"message": {"items": [item]}}))[0]
     assert paper.retracted == paper_from_item(item).retracted == retracted
+
+
+def test_a_csl_item_of_a_title_alone_is_one(tmp_path: Path) -> None:
+    item = {"id": "z", "type": "article-journal", "title": "A <i>nice</i> &amp; small one"}
+    (paper,), _ = load(tmp_path, "a.json", json.dumps([item]))
+    assert (paper.title, paper.source) == ("A nice & small one", "csl")
