@@ -53,6 +53,7 @@ def check_folder(name: str, folder: Path, wanted: frozenset[str]) -> Checked:
         raise PromptError(f"no prompt folder at {folder}", path=str(folder))
     findings: list[Finding] = []
     system, user = (_text(folder / file, findings) for file in ("system.md", "user.md"))
+    findings += _in_system(Template(system))
     findings += _variables(Template(user), wanted) if user else ()
     demos = list(_demos(name, folder / "demos.jsonl", findings, wanted))
     tokens = count_tokens(system) + sum(
@@ -91,6 +92,13 @@ def _variables(user: Template, wanted: frozenset[str]) -> Iterator[Finding]:
     for unknown in sorted(used - wanted):
         known = ", ".join(f"${name}" for name in sorted(wanted))
         yield Finding(ERROR, "user.md", f"${unknown} is given by nobody; there is {known}")
+
+
+def _in_system(system: Template) -> Iterator[Finding]:
+    for name in sorted(system.get_identifiers()):
+        yield Finding(
+            WARNING, "system.md", f"${name} stays as it is: variables are replaced in user.md alone"
+        )
 
 
 def _demos(name: str, path: Path, findings: list[Finding], wanted: frozenset[str]) -> Iterator[Demo]:

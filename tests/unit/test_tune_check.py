@@ -51,6 +51,15 @@ def test_missing_and_unknown_variables(tmp_path: Path) -> None:
     ]
 
 
+def test_variables_are_not_replaced_in_the_system_message(tmp_path: Path) -> None:
+    place = folder(tmp_path)
+    (place / "system.md").write_text("Keep $data, at most ${limit}; it costs $5.", "utf-8")
+    assert found(place) == [
+        ("warning", "system.md", f"${name} stays as it is: variables are replaced in user.md alone")
+        for name in ("data", "limit")
+    ]
+
+
 def test_a_lone_dollar(tmp_path: Path) -> None:
     assert found(folder(tmp_path, "$data costs 5 $"))[0][2].startswith("a '$' that starts no variable")
 
