@@ -22,6 +22,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from words import word
 
 from hippo_lit import Settings
 from hippo_lit.assemble import make_recipe
@@ -33,9 +34,6 @@ from hippo_lit.types import Extraction, Fact, Mention, Paper, Passage
 
 DIM = 384
 SENTENCES, FACTS, NAMES, WORDS = 6, 15, 3, 14  # names and words are of a sentence
-_SYLLABLES = [
-    a + b for a in "b d f g k l m n p r s t v z ch st tr".split() for b in "a e i o u ar en".split()
-]
 _OPEN = """
 import sys, time
 from pathlib import Path
@@ -48,15 +46,6 @@ seconds = time.perf_counter() - began
 status = Path("/proc/self/status").read_text().splitlines()
 print(seconds, next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS")))
 """
-
-
-def word(number: int) -> str:
-    """A pronounceable word for each number."""
-    parts, number = [], number + len(_SYLLABLES)
-    while number:
-        number, rest = divmod(number, len(_SYLLABLES))
-        parts.append(_SYLLABLES[rest])
-    return "".join(parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from words import word
 
 from hippo_lit import Settings
 from hippo_lit.assemble import make_recipe
@@ -37,18 +38,6 @@ from hippo_lit.types import Paper
 DIM = 384
 SENTENCES, NAMES, WORDS, FACTS, CITED = 6, 2, 10, 8, 5
 _VOCABULARY, _RELATIONS, _TOPICS, _BLOCK = 20_000, 300, 500, 10_000
-_SYLLABLES = [
-    a + b for a in "b d f g k l m n p r s t v z ch st tr".split() for b in "a e i o u ar en".split()
-]
-
-
-def word(number: int) -> str:
-    """A pronounceable word for each number."""
-    parts, number = [], number + len(_SYLLABLES)
-    while number:
-        number, rest = divmod(number, len(_SYLLABLES))
-        parts.append(_SYLLABLES[rest])
-    return "".join(parts)
 
 
 def name(number: int) -> str:
